@@ -113,7 +113,7 @@ def test_window_is_filled_only_as_far_as_there_is_space():
 def test_following_window_has_the_rows_of_a_few_screens():
     window = Window(lambda index: 1, rows=lambda index: 5)
     window.height = 50
-    assert window.reset(100) == range(80, 100)
+    assert window.reset(100) == range(87, 100)
     step = window.append(103, follows=True)
     assert (len(step.mount), len(step.unmount)) == (3, 3)
     assert len(window.older().mount) == 12

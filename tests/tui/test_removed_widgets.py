@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import pkgutil
 import weakref
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from rich.color import ColorSystem
+from rich.style import Style
 from textual.app import App
 from textual.cache import LRUCache
 from textual.containers import Vertical
 from textual.dom import DOMNode
+from textual.geometry import Region, Spacing
 from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Markdown, Static, TextArea
@@ -25,6 +29,7 @@ from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.fake_client import FakeClient
 from tests.tui.sample_session import Script
 from workbench.protocol.live import TextDelta
+from workbench.tui.textual_seam.memory import CACHES, clear_layout_caches
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.markdown_stream import plain_parser
 
@@ -223,3 +228,22 @@ async def test_all_messages_share_a_parser():
         await pilot.app.mount_all(texts)
         assert plain_parser() is plain_parser()
         assert [each.children[0].name for each in texts] == ["paragraph_open"] * 2
+
+
+_ARGUMENTS = {
+    "shrink": (Region(0, 0, 9, 9), Spacing(1, 1, 1, 1)),
+    "grow": (Region(0, 0, 9, 9), Spacing(1, 1, 1, 1)),
+    "translate": (Region(0, 0, 9, 9), (1, 1)),
+    "cached_cell_len": ("some words",),
+    "render_ansi": (Strip, Style(), ColorSystem.TRUECOLOR),
+}
+
+
+@pytest.mark.parametrize("name", CACHES)
+def test_layout_caches_are_emptied(name: str):
+    cached = pkgutil.resolve_name(name)
+    function = getattr(cached, "__func__", cached)
+    function(*_ARGUMENTS.get(name.rpartition(".")[2].rpartition(":")[2], (Region(0, 0, 9, 9), Region(1, 2, 3, 4))))
+    assert function.cache_info().currsize
+    clear_layout_caches()
+    assert not function.cache_info().currsize

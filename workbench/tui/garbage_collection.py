@@ -7,6 +7,7 @@ a long session, so the objects of a loaded history are frozen until another sess
 from __future__ import annotations
 
 import gc
+from contextlib import suppress
 from typing import Final
 
 from workbench.tui import keystrokes
@@ -37,6 +38,15 @@ def collect_while_idle() -> None:
     if gc.get_count()[0] > _WORTHWHILE and not keystrokes.is_typing():
         _idle_collections[0] = (_idle_collections[0] + 1) % _YOUNG_PER_FULL
         gc.collect(1 if _idle_collections[0] else 2)
+        _return_memory()
+
+
+def _return_memory() -> None:
+    """Return what the C library keeps of freed memory to the system, about 1 MB; other libraries than glibc do not."""
+    import ctypes  # not before the first frame
+
+    with suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def end() -> None:

@@ -26,8 +26,8 @@ MARKDOWN_NODES: Final = 8
 """The least weight of a message, so that at most 40 Markdown widgets are mounted."""
 LONGEST: Final = 200
 """The most nodes that one message may show; the pager has the rest."""
-LEAST_ROWS: Final = 64
-"""The fewest rows mounted while the end is followed (at least two screens), so that a page up shows something."""
+LEAST_ROWS: Final = 40
+"""The fewest rows mounted while the end is followed."""
 
 _FENCES: Final = ("```", "~~~")
 _LIST = lazy_pattern(r"\s*([-*+]|\d+[.)])\s")
@@ -164,8 +164,12 @@ class Window:
 
 
 def mounted_rows(height: int) -> int:
-    """Return how many rows stay mounted at the end of a panel of that height."""
-    return max(LEAST_ROWS, 2 * height)
+    """Return how many rows stay mounted at the end of a panel in a terminal of that height.
+
+    The panel takes about three quarters of the terminal, so that a page up shows something. Each row costs about
+    0.1 MB, because an item takes few rows and many widgets.
+    """
+    return max(LEAST_ROWS, 5 * height // 4)
 
 
 def nodes_of(item: Item) -> int:

@@ -15,6 +15,7 @@ from textual.widget import Widget
 from workbench.tui import keystrokes
 from workbench.tui.key_names import key_of
 from workbench.tui.messages import EarlierRequested
+from workbench.tui.textual_seam.memory import clear_layout_caches
 from workbench.tui.widgets.mounted_items import FollowingScroll, MountedItems, drop_unseen_lines
 from workbench.tui.widgets.strips import css_beside
 from workbench.tui.widgets.ticker import SecondTicker, scroll_hint
@@ -166,4 +167,5 @@ class Conversation(FollowingScroll):
             self._clean_up_later()
         else:
             drop_unseen_lines(self)
+            clear_layout_caches()
             self.mounted.trim()
