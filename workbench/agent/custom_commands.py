@@ -8,7 +8,6 @@ ones. A command in backquotes after `!` is not run: the agent can run it, like a
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +20,6 @@ from workbench.errors import WorkbenchError
 from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.events import CustomCommand
 from workbench.text import first_line, visible, well_formed
-from workbench.tools.trust import COMMANDS, command_files, is_trusted, refreshed
 
 _NAME: Final = lazy_pattern(r"[A-Za-z0-9][\w.-]{0,39}", re.ASCII)
 _LINE: Final = lazy_pattern(r"/([\w.:-]+)(?:\s+(.*))?", re.DOTALL)
@@ -78,6 +76,8 @@ class CommandFile:
 
 
 def _words(arguments: str) -> list[str]:
+    import shlex
+
     try:
         return shlex.split(arguments)
     except ValueError:  # a quote is not closed
@@ -158,6 +158,8 @@ class CustomCommands:
 
     def _times(self) -> Sequence[int]:
         """Return when each directory was changed last; 0 for one that does not exist."""
+        from workbench.tools.trust import COMMANDS
+
         times = []
         for directory in (
             self._locations.commands,
@@ -172,6 +174,8 @@ class CustomCommands:
 
     def _directories(self) -> Iterator[tuple[Path, Path, str]]:
         """Yield each directory, the root below which its files must be, and its origin."""
+        from workbench.tools.trust import COMMANDS, is_trusted, refreshed
+
         locations = self._locations
         yield locations.commands, locations.commands, "yours"
         yield Path.home() / _CLAUDE, Path.home() / _CLAUDE, "yours"
@@ -181,6 +185,8 @@ class CustomCommands:
 
 
 def _paths(directory: Path) -> list[Path]:
+    from workbench.tools.trust import command_files
+
     try:
         return command_files(directory)
     except OSError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Final
 
 _LEAST: Final = 4_096
@@ -25,6 +24,8 @@ def sha256(raw: bytes) -> bytes:
     for content, digest in remembered:
         if content == raw:
             return digest
+    import hashlib
+
     digest = hashlib.sha256(raw).digest()
     if _LEAST <= len(raw) <= _LARGEST:
         _recent = ((raw, digest), *remembered[: _MOST - 1])

@@ -12,7 +12,6 @@ import msgspec
 
 from workbench.errors import WorkbenchError
 from workbench.files.images import HEAD, MOST_BYTES, is_named_so, kind_of
-from workbench.files.text_file import EditorError, decoded
 from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.events import (
     Event,
@@ -152,6 +151,8 @@ def _inside(workspace: str, path: str) -> Path | None:
 
 
 def _text(file: Path) -> str | None:
+    from workbench.files.text_file import EditorError, decoded
+
     try:
         if file.is_dir():
             return "".join(f"{each.name}{'/' if each.is_dir() else ''}\n" for each in sorted(file.iterdir())[:500])

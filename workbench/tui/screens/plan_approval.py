@@ -10,21 +10,14 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.screen import Screen
 from textual.widgets import Static
 
-from workbench.client.client import Client
-from workbench.protocol.commands import SendMessage
 from workbench.tui.key_names import key_of
-from workbench.tui.screens.mode_switch import ModeSwitch
 from workbench.tui.screens.question_base import QuestionScreen, behind_bindings
 from workbench.tui.widgets.dock import LOW, SIDES, ReservingPanel, hint_line
-from workbench.tui.widgets.dock_space import DockSpace
-from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.strips import css_beside, update_content
-from workbench.view.approval.plan import RUN_PLAN, PlanChoice, plan_choices, plan_ready
+from workbench.view.approval.plan import PlanChoice
 from workbench.view.formatting.question import KeyHint
-from workbench.view.state import Changed, SessionState
 
 _TEXT: Final = "Approve this plan? It runs in the mode you choose. To change it, write what should be different."
 
@@ -111,51 +104,3 @@ class PlanScreen(QuestionScreen[str]):
     def action_later(self) -> None:
         """Close without approving."""
         self.finish("")
-
-
-class PlanOpener:
-    """Opens the question about a plan once, when it becomes ready, and again when the user asks for it."""
-
-    def __init__(self, screen: Screen[None], client: Client, state: SessionState, modes: ModeSwitch) -> None:
-        self._screen = screen
-        self._client = client
-        self._state = state
-        self._modes = modes
-        self._space = DockSpace(screen)
-        self._asked = 0
-        """The plan about which the user was asked last."""
-        self._open: PlanScreen | None = None
-
-    def refresh(self, changed: Changed | None) -> None:
-        """Close the question if its plan is no longer current; open it if a new plan is ready and the prompt is empty.
-
-        Without `changed`, the whole session was loaded; a plan in it opens the question only on request.
-        """
-        ready = plan_ready(self._state)
-        if self._open is not None and ready != self._asked:
-            self._open.withdraw()
-        if changed is None:
-            self._asked = ready
-        elif ready not in (0, self._asked) and not self._screen.query_one(Prompt).text:
-            self.open()
-
-    def open(self) -> bool:
-        """Open the question; return False if no plan is ready or something else is on top of the screen."""
-        ready, app = plan_ready(self._state), self._screen.app
-        if not ready or self._open is not None or app.screen is not self._screen:
-            return False
-        self._asked = ready
-        self._open = PlanScreen(
-            plan_choices(self._state),
-            lambda text: self._screen.query_one(Prompt).type_in(text),
-            reserve_rows=self._space.reserve,
-        )
-        app.push_screen(self._open, self._closed)
-        return True
-
-    def _closed(self, mode: str | None) -> None:
-        self._open = None
-        self._space.release()
-        if mode and plan_ready(self._state) == self._asked:
-            self._modes.choose(mode)
-            self._client.send(SendMessage(text=RUN_PLAN))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -12,9 +13,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
-from workbench.agent.custom_commands import CustomCommands
 from workbench.client.threads import in_daemon
-from workbench.session.mentions import mentioned
 from workbench.tui.focus import focus_now
 from workbench.tui.widgets.message_queue import QueueList
 from workbench.tui.widgets.prompt import Prompt
@@ -25,6 +24,9 @@ from workbench.view.prompt.completion import Arguments, Completer, ServerOffers
 from workbench.view.prompt.file_search import FileIndex
 from workbench.view.prompt.prompt_history import PromptHistory
 from workbench.view.state import UserItem
+
+if TYPE_CHECKING:
+    from workbench.agent.custom_commands import CustomCommands
 
 
 class Attachments(Static):
@@ -127,6 +129,8 @@ class Composer(Vertical):
 
     def mentioned(self, text: str) -> tuple[str, ...]:
         """Return the files and resources that a text mentions."""
+        from workbench.session.mentions import mentioned
+
         return mentioned(text, self._directory, self.offers.is_resource(text))
 
     def recall(self, messages: Iterable[str]) -> None:

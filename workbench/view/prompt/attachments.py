@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -50,6 +49,8 @@ def _words(pasted: str) -> list[str]:
     text = pasted.strip()
     if "\n" not in text and is_named_so(text) and not re.search(r"[\\'\"]", text):
         return [text]  # the spaces are part of the name
+    import shlex
+
     try:
         return shlex.split(text)
     except ValueError:

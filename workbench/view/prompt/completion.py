@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
-from workbench.agent.custom_commands import CommandFile, CustomCommands
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.lazy_pattern import lazy_pattern
@@ -19,6 +18,7 @@ from workbench.text import counted, first_line, visible, visible_path
 from workbench.view.commands import COMMANDS, command_named, words_after
 
 if TYPE_CHECKING:
+    from workbench.agent.custom_commands import CommandFile, CustomCommands
     from workbench.mcp.mentions import MentionTargets, ServerPrompt
 
 Kind = Literal["command", "argument", "file", "history"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.lazy_pattern import lazy_pattern
@@ -64,6 +63,8 @@ def arguments_of(prompt: ServerPrompt, words: str) -> dict[str, str]:
 
 
 def _split(words: str) -> list[str]:
+    import shlex
+
     try:
         return shlex.split(words)
     except ValueError:  # an unmatched quote is treated as an ordinary character

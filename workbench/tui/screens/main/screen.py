@@ -29,7 +29,7 @@ from workbench.tui.screens.main.search import SEARCH_KEYS
 from workbench.tui.screens.main.session_view import PANEL_KEYS, SessionView
 from workbench.tui.screens.main.submitter import NO_MODEL_MESSAGE, BeginShell, Submitter
 from workbench.tui.screens.mode_switch import ModeSwitch
-from workbench.tui.screens.plan_approval import PlanOpener
+from workbench.tui.screens.plan_opener import PlanOpener
 from workbench.tui.screens.question_opener import QuestionOpener
 from workbench.tui.screens.rejected_key import RejectedKeyOpener
 from workbench.tui.textual_seam.screen import LowLatencyScreen
