@@ -111,7 +111,7 @@ class MetadataTracker:
             return
         paths = list(paths)
         for path in paths:
-            self._note_below(path)
+            self._note_descendants(path)
         for path in {above for each in paths for above in (each, *map(str, Path(each).parents)) if above != "."}:
             self._directories.pop(path, None)
             bits = _permissions(self._root / path)
@@ -120,7 +120,7 @@ class MetadataTracker:
             if bits != self._directory or _is_empty(self._root / path):
                 self._directories[path] = bits
 
-    def _note_below(self, path: str) -> None:
+    def _note_descendants(self, path: str) -> None:
         for old in [each for each in self._directories if each.startswith(f"{path}/")]:
             del self._directories[old]
         if path != "." and not self._is_excluded(path):
