@@ -112,6 +112,8 @@ TABLE = {
     "trust: the directories": ("decisions/trusted", ["Trusted directories", "changed since"]),
     "trust": ("palette_and_trust/trust", ["rust"]),
     "trust: a directory with sub-agents": ("palette_and_trust/trust_sub_agents", ["contains its own sub-agents"]),
+    "sign-in with a device code": ("device/waiting", ["ABCD-1234", "c Copy the code", "Esc Cancel"]),
+    "sign-in with a device code: refused": ("device/refused", ["You refused", "r New code"]),
     "models": ("models/choosing_a_model", ["Switch model", "Ctrl+T Test", "Anthropic"]),
     "models: a fallback model answered": ("models/fallback_model", ["overloaded"]),
     "themes: tried in the list": ("themes/choosing", ["ohw-dusk"]),
