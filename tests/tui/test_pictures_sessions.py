@@ -26,6 +26,19 @@ ASKS = (
 )
 
 
+LINES = ((412, 38), (0, 0), (7, 0), (1_204, 1_031), (0, 3), (1, 1))
+
+
+def changed(number):
+    """Return the change of a file by one of the sessions, with the numbers of lines in `LINES`."""
+    added, removed = LINES[number]
+    before, after = (
+        "".join(f"{word} {at}\n" for at in range(count)) for word, count in (("old", removed), ("new", added))
+    )
+    delta = ev.FileDelta(path="/home/ada/code/file", before=before, after=after)
+    return [ev.FilesChanged(files=(delta,), by="person")] if added or removed else []
+
+
 @pytest.fixture(autouse=True)
 def _own_directories(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
@@ -33,6 +46,7 @@ def _own_directories(tmp_path, monkeypatch):
         more = [
             answer(f"I look at it: {said}", cost),
             answer("The tests pass.", cost),
+            *changed(number),
             *(ASKS if end == "asks" else [ended(end)] if end else []),
         ]
         directory = f"/home/ada/code/{('calc', 'big-build', 'notes')[number % 3]}"

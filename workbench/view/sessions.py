@@ -12,6 +12,7 @@ from workbench.errors import WorkbenchError
 from workbench.processes.spawn import isolated_python, run
 from workbench.session.session_names import session_path
 from workbench.session.storage import session_list as shelf
+from workbench.session.storage.changed_files import changed_files
 from workbench.session.storage.event_rows import words_of
 from workbench.session.storage.lock import holder
 from workbench.session.storage.session_list import SearchMatch, SessionSummary, find_session, newest_first
@@ -19,6 +20,7 @@ from workbench.view.batches import in_batches
 from workbench.view.formatting.sessions import SessionRow, title
 from workbench.view.git_branch import current_branch
 from workbench.view.prompt.completion import ranking
+from workbench.view.wrapping import count_lines
 
 _EXPORT = 600.0
 
@@ -125,4 +127,13 @@ class SessionShelf:
         is_busy = not is_current and holder(session_path(self._locations, entry.id)) is not None
         if entry.workspace and entry.workspace not in self._branches:
             self._branches[entry.workspace] = current_branch(Path(entry.workspace))
-        return SessionRow(entry, is_current, is_busy, branch=self._branches.get(entry.workspace, ""))
+        changes = [] if entry.damaged else changed_files(session_path(self._locations, entry.id))
+        counts = [count_lines(before, after) for before, after in changes]
+        return SessionRow(
+            entry,
+            is_current,
+            is_busy,
+            branch=self._branches.get(entry.workspace, ""),
+            added=sum(added for added, _ in counts),
+            removed=sum(removed for _, removed in counts),
+        )

@@ -1,7 +1,7 @@
 """Rows of the sessions list as pieces fitted to a width; used only by the sessions screen.
 
 The sessions are grouped by directory, and the first one of a day names the day. Columns are dropped as the width
-shrinks: first the number of actions, then the cost, then the day.
+shrinks: first the number of actions, then the changed lines, the cost and the day.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from workbench.session.storage.session_list import SearchMatch, SessionSummary
 
 _ENDS: Final = {"finished": ("done", "ok"), "error": ("failed", "failed"), "stuck": ("failed", "failed")}
-_WITH_ACTIONS, _WITH_COST, _WITH_DAY = 84, 66, 60
+_WITH_ACTIONS, _WITH_LINES, _WITH_COST, _WITH_DAY = 100, 76, 66, 60
 _DAY = 11
 _MATCH_TITLE_WIDTH = 30
 
@@ -39,6 +39,9 @@ class SessionRow:
     words: tuple[str, ...] = ()
     branch: str = ""
     """The branch that its directory is on now."""
+    added: int = 0
+    removed: int = 0
+    """Lines that the session added to files and removed from them, from its start to now."""
 
 
 def directory_heading(row: SessionRow) -> Line:
@@ -107,10 +110,18 @@ def _tail(row: SessionRow, width: int) -> Line:
     tail = [Piece("  ")]
     if width >= _WITH_ACTIONS and not entry.damaged:
         tail += [Piece(pad(counted(entry.actions, "action"), 13, right=True), "dim")]
+    if width >= _WITH_LINES:
+        tail += _changed_lines(row)
     if width >= _WITH_COST:
         cost = "" if entry.damaged else "price ?" if entry.cost is None else f"${entry.cost:.2f}"
         tail += [Piece(pad(cost, 9, right=True), "dim"), Piece("  ")]
     return [*tail, Piece(pad(state, 9), style), Piece(pad(f"{entry.updated.astimezone():%H:%M}", 7, right=True), "dim")]
+
+
+def _changed_lines(row: SessionRow) -> Line:
+    """Return the counts of lines like `+412 −38`, in two aligned columns; nothing is shown for none."""
+    added, removed = f"+{row.added}" if row.added else "", f"−{row.removed}" if row.removed else ""
+    return [Piece(pad(added, 8, right=True), "added"), Piece(pad(removed, 7, right=True), "removed")]
 
 
 def session_state(entry: SessionSummary, *, is_busy: bool) -> tuple[str, str]:
