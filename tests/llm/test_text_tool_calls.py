@@ -19,6 +19,7 @@ from workbench.llm.text_tools.calls import (
     convert_tools_to_description,
 )
 from workbench.llm.text_tools.parser import find_calls
+from workbench.llm.text_tools.values import untyped
 
 
 def tool(name, properties, required=(), description="Does it."):
@@ -570,3 +571,29 @@ def test_no_tools_may_be_none(convert):
 def test_a_tool_without_a_name_gets_the_converters_error(convert, broken):
     with pytest.raises(FunctionCallConversionError, match="needs a `function` with its `name`"):
         convert([{"role": "user", "content": "u"}], [broken])
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4),
+    lambda inside: st.lists(inside, max_size=3) | st.dictionaries(st.text(max_size=2), inside, max_size=3),
+    max_leaves=5,
+)
+_NEARLY_JSON = st.builds(
+    lambda before, value, after: f"{before}{json.dumps(value)}{after}",
+    st.sampled_from(["", " ", "\n\t", "\x0b", "\ufeff", "x"]),
+    _VALUES,
+    st.sampled_from(["", " \r\n", "\x0c", "\u2028", ",", " 1", "]"]),
+)
+
+
+_EDGES = st.sampled_from(["", "-0", "NaN", "-Infinity", "1e999", "[" * 5_000, "9" * 5_000])
+
+
+@given(_NEARLY_JSON | st.text(max_size=6) | _EDGES)
+def test_values_of_any_type_are_read_as_json_or_as_text(text):
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = {"true": True, "false": False, "none": None, "null": None}.get(text.strip().lower(), text)
+    read = untyped("any").read(text)
+    assert (type(read), repr(read)) == (type(value), repr(value))

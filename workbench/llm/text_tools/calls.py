@@ -162,10 +162,10 @@ def checked_arguments(call: TextCall, table: Table) -> dict[str, Any]:
     parameters = table.get(call.name)
     if parameters is None:
         raise FunctionCallValidationError(f"There is no function `{call.name}`; there are: {', '.join(table)}.")
-    if not parameters.is_open and not call.values.keys() <= parameters.keys() | {RISK}:
-        unknown = min(call.values.keys() - parameters.keys() - {RISK})
+    unknown = [name for name in call.values if name not in parameters and name != RISK]
+    if unknown and not parameters.is_open:
         raise FunctionCallValidationError(
-            f"Function `{call.name}` has no parameter `{unknown}`; it takes: {', '.join(parameters) or 'none'}."
+            f"Function `{call.name}` has no parameter `{min(unknown)}`; it takes: {', '.join(parameters) or 'none'}."
         )
     for name in parameters.required:
         if name not in call.values and not parameters.is_risk(name):
@@ -267,8 +267,10 @@ def _result(message: Message, open_calls: list[tuple[str, str]]) -> Message | No
     for at, (name, call_id) in enumerate(open_calls):
         if name == match[1]:
             del open_calls[at]
-            converted = {**message, "role": "tool", "tool_call_id": call_id, "name": name}
-            return with_text(converted, lambda text: text[match.end() :])
+            as_result = {"role": "tool", "tool_call_id": call_id, "name": name}
+            if isinstance(text := message.get("content"), str):
+                return {**message, **as_result, "content": text[match.end() :]}
+            return with_text({**message, **as_result}, lambda text: text[match.end() :])
     return None
 
 

@@ -76,7 +76,7 @@ def _check_part(part: Any) -> None:
 
 def role_of(message: Any) -> str:
     """Return the role of a message."""
-    role = message.get("role") if _is_object(message) else None
+    role = message.get("role") if type(message) is dict or _is_object(message) else None
     if not isinstance(role, str):
         raise FunctionCallConversionError(f"A message must be an object with its `role`, not {type(message).__name__}.")
     return role

@@ -87,11 +87,19 @@ _KINDS: Final[dict[type, str]] = {
 }
 
 
+_read_value: Final = json.JSONDecoder().raw_decode
+"""`json.loads` takes three times as long for short values."""
+_BLANKS: Final = " \t\n\r"
+"""What JSON permits around a value."""
+
+
 def _parsed(text: str) -> Any:
+    alone = text.strip(_BLANKS)
     try:
-        return json.loads(text)
+        value, end = _read_value(alone)
     except (ValueError, RecursionError):
-        return _WORDS.get(text.strip().lower(), _UNPARSED)
+        end = -1
+    return value if end == len(alone) else _WORDS.get(text.strip().lower(), _UNPARSED)
 
 
 def kind_of(value: Any) -> str:
