@@ -62,7 +62,7 @@ TABLE = {
     "a plan that waits for approval": ("plan/plan", ["Plan ready", "Accept edits"]),
     "approval: what always would allow": (
         "approval/always",
-        ["This command", "with any arguments", "Applies to", "Matches 2 of the last 9 actions"],
+        ["This command", "with any arguments", "Applies to", "Matches 1 of the last 9 actions"],
     ),
     "approval: edits that always would allow": (
         "approval/always_edits",
