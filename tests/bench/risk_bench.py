@@ -16,7 +16,6 @@ from pathlib import Path
 from tests.bench.measure import Measure
 from workbench.risk.cells import assess_cell
 from workbench.risk.commands import assess_command
-from workbench.risk.description import assess_line
 from workbench.risk.executed_files import executed_files
 from workbench.risk.paths import PathContext
 
@@ -72,13 +71,13 @@ def _shapes(size: int) -> list[str]:
     nested += list(_numbered(size)) if size < _LONG else []
     plain = "echo '" + "x" * (size - 7) + "'"
     heredoc = "cat > f <<'E'\n" + "some words\n" * ((size - 18) // 11) + "E"
-    few = "git log --oneline | head -5 && cat README.md > out.txt; " * 12
+    few = "git log --oneline | head -5 && cat README.md > out.txt; " * 10
     return [
         *nested,
         plain,
         heredoc,
         few + "# " + "x" * (size - len(few) - 2),
-        "".join(f"git log {at} > a{at}; " for at in range(36)),
+        "".join(f"git log {at} > a{at}; " for at in range(32)),
         *(piece * (size // len(piece)) for piece in pieces),
     ]
 
@@ -110,7 +109,7 @@ def _numbered(size: int) -> Iterator[str]:
 
 
 def _took(line: str) -> float:
-    return _spent(partial(assess_line, line, _PLACES))
+    return _spent(partial(assess_command, str(json.loads(line)["input"]), _PLACES))
 
 
 def _git_lines() -> list[float]:

@@ -371,7 +371,7 @@ def test_density_estimate_agrees_with_the_node_limit(piece, size):
 
 
 def test_long_script_of_plain_lines_is_analyzed():
-    assert rated("git log --oneline | head -5 && cat README.md > out.txt; " * 12) == "MEDIUM"
+    assert rated("git log --oneline | head -5 && cat README.md > out.txt; " * 10) == "MEDIUM"
     assert rated("cat > notes.md <<'E'\n" + "a word and ; another (one)\n" * 300 + "E") == "MEDIUM"
     assert rated("cat > a.py <<'E'\n" + "print(1)\n" * 900 + "E\nrm -rf ~") == "HIGH"
 

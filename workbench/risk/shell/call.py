@@ -32,7 +32,7 @@ _MOST_OF = (("(", 200), ("[{", 400), (";", 300), ("'\"", 1_200), ("+-*/%&|^", 1_
 """How often certain characters may occur in code within a command line; more would take too long to analyze."""
 
 _MOST_FLAGS = 2_500
-_PYTHON = 2
+_PYTHON = 1
 """As how many commands Python code counts."""
 
 
