@@ -10,13 +10,18 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+from msgspec.structs import replace
 
 from tests.session.fake_agent import Harness, calls, faults_of, says
 from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.llm.model import Cancel
 from workbench.protocol.events import Rewound
+from workbench.protocol.rewind import RewoundFile
+from workbench.session.rewind.file_plan import write_files
 from workbench.session.storage.active_path import ActivePath, Rewind
+from workbench.session.storage.jsonl import without_powers
+from workbench.session.workspace import restore
 from workbench.session.workspace.repository import SnapshotRepository
 from workbench.tools import BashTool
 from workbench.tools.executor import ToolExecutor
@@ -291,6 +296,109 @@ def test_shell_is_restarted_when_files_go_back(tmp_path):
         assert f"{one.work}\na=" in one.results()[-1]
     finally:
         one.close()
+
+
+def test_rewind_of_files_alone_is_undone_and_followed_by_others(one):
+    (one.work / "a.txt").write_text("mine\n")
+    first = tell(one, "first", ("text", "a.txt", "one"))
+    second = tell(one, "second", ("text", "a.txt", "two"), ("text", "b.txt", "b"))
+    later = tree_of(one.work)
+    one.session.rewinder.rewind(second, "files")
+    assert one.session.rewinder.rewind(last_rewind(one).seq - 1, "files").conflicts == ()
+    assert tree_of(one.work) == later
+    one.session.rewinder.rewind(second, "files")
+    assert one.session.rewinder.rewind(first).conflicts == ()
+    assert (one.work / "a.txt").read_text() == "mine\n"
+
+
+def test_files_follow_after_a_rewind_of_the_conversation_alone(one):
+    first = tell(one, "first", ("text", "a.txt", "one"))
+    second = tell(one, "second", ("text", "b.txt", "b"))
+    one.session.rewinder.rewind(second, "conversation")
+    one.session.rewinder.rewind(first)
+    assert tree_of(one.work) == {}
+
+
+def test_refused_rewind_leaves_an_open_question_open_and_an_accepted_one_closes_it(one):
+    target = tell(one, "first", ("text", "a.txt", "one"))
+    one.session.set(mode="ask")
+    one.agent.script += [calls(("change", {"change": "text", "path": "b.txt"})), says("ok")]
+    one.session.send("go on")
+    one.run()
+    with pytest.raises(WorkbenchError, match="there is no event 999"):
+        one.session.rewinder.rewind(999)
+    assert one.session.phase == "deciding"
+    one.session.rewinder.preview(target)
+    one.session.rewinder.rewind(target)
+    assert (one.session.phase, one.waiting()) == ("idle", [])
+    assert "go on" not in sent(one)
+
+
+def test_file_that_cannot_be_written_keeps_no_other_from_it_and_is_tried_again(one, monkeypatch):
+    target = tell(one, "go", ("text", "a.txt", "x"), ("text", "b.txt", "x"), ("text", "c.txt", "x"))
+    real = restore._remove
+
+    def refused(root, path, before):
+        if path == "b.txt":
+            raise PermissionError(13, "Permission denied")
+        real(root, path, before)
+
+    monkeypatch.setattr(restore, "_remove", refused)
+    with pytest.raises(WorkbenchError, match=r"moved, but b\.txt could not be put back: Permission denied"):
+        one.session.rewinder.rewind(target)
+    assert set(tree_of(one.work)) == {"b.txt"}
+    monkeypatch.undo()
+    one.reopen()
+    assert tree_of(one.work) == {}
+
+
+def test_model_that_was_chosen_on_another_branch_stays_and_gets_nothing_signed_by_the_earlier_one(one):
+    target = tell(one, "first")
+    tell(one, "second")
+    one.session._parts.turn.check_model = lambda name: None
+    one.session.set(model="other/model")
+    one.session.rewinder.rewind(target)
+    assert one.session._log.state.model == "other/model"
+    assert one.session._parts.context.history._model == "other/model"
+
+
+def test_what_preceded_the_target_is_still_sent(one):
+    shell = BashTool(working_dir=str(one.work))
+    one.tools[shell.name] = shell
+    tell(one, "first")
+    one.session.user_commands.add("echo from the user")
+    one.run()
+    target = tell(one, "second")
+    one.session.rewinder.rewind(target)
+    assert "The user ran a command of their own" in sent(one)
+
+
+@pytest.mark.parametrize("path", ["../victim.txt", "/victim.txt", "d/../../victim.txt", ".git/hooks/x", "", "a//b"])
+def test_rewind_in_a_log_cannot_name_a_file_outside_the_workspace_or_in_a_repository(one, path):
+    victim = one.directory / "victim.txt"
+    victim.write_text("keep\n")
+    blob = restore.blob_id(b"keep\n")
+    forged = Rewound(target=1, files=(RewoundFile(path=path, before=blob, after="", mode_before=0o100644),))
+    forged = replace(forged, directories={"../made": 0o777})
+    write_files(one.session.files.repository, forged)
+    assert victim.read_text() == "keep\n"
+    assert not (one.directory / "made").exists()
+
+
+def test_imported_rewind_writes_nothing(one):
+    event = Rewound(target=1, seq=9, files=(RewoundFile(path="a.txt", before="", after="1" * 40),))
+    event = replace(event, directories={"d": 0o755})
+    harmless = without_powers(event, "fake/one", "ask", str(one.work))
+    assert (harmless.files, harmless.directories) == ((), {})
+
+
+def test_protected_file_is_not_written_when_a_rewind_is_finished(one):
+    (one.work / ".envrc").write_text("mine\n")
+    blob = restore.blob_id(b"mine\n")
+    forged = Rewound(target=1, files=(RewoundFile(path=".envrc", before=blob, after="", mode_before=0o100644),))
+    one.session._log.commit(forged)
+    one.reopen()
+    assert (one.work / ".envrc").read_text() == "mine\n"
 
 
 def test_paths_of_a_log_follow_its_rewinds():

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import stat
 import subprocess
 from pathlib import Path
 
@@ -132,6 +133,16 @@ def test_snapshot_of_a_new_directory_has_the_empty_ones_below_it(snapshots):
     (snapshots.workspace / "d/e/f").rmdir()
     snapshots.snapshot(["d"])
     assert set(snapshots.metadata.directories) == {"d/e"}
+
+
+def test_snapshot_of_the_whole_directory_has_changes_of_permissions_alone(snapshots):
+    (snapshots.workspace / "a").write_text("a")
+    first = snapshots.snapshot()
+    (snapshots.workspace / "a").chmod(0o600)
+    second = snapshots.snapshot()
+    assert second != first
+    restore(snapshots, first)
+    assert stat.S_IMODE((snapshots.workspace / "a").stat().st_mode) == 0o644
 
 
 def test_files_beyond_the_limit_are_counted_and_the_notice_names_the_restore_command(snapshots, monkeypatch):

@@ -28,8 +28,7 @@ def rewind(arguments: Namespace) -> int:
     session = chosen_session(locations, arguments)
     if arguments.event is None and not arguments.redo:
         return _list(locations, session.id)
-    target = _target(locations, session.id, arguments)
-    scope = cast(RewindScope, arguments.only or "both")
+    target, scope = _target(locations, session.id, arguments)
     opened = open_session(locations, settings, session.id, on_event=lambda event: None, on_live=lambda live: None)
     try:
         rewinder = opened.session.rewinder
@@ -41,9 +40,13 @@ def rewind(arguments: Namespace) -> int:
         if not (arguments.yes or _is_confirmed()):
             print_line("Nothing was changed.")
             return 1
-        rewinder.rewind(target, scope)
+        event = rewinder.rewind(target, scope)
     finally:
         opened.close()
+    for path in event.not_covered[:_NAMED]:
+        print_line(f"  not covered: {visible_path(path)}")
+    for copy in event.copies[:_NAMED]:
+        print_line(f"  files that a command deleted: ohw restore {copy}")
     print_line(f"Done. To undo it: ohw rewind {session.id} --redo   To continue: ohw resume {session.id}")
     return 0
 
@@ -65,18 +68,18 @@ def _title(checkpoint: Checkpoint) -> str:
     return f"after: {text}" if checkpoint.tool else f"before: {text}"
 
 
-def _target(locations: Locations, session_id: str, arguments: Namespace) -> int:
-    """Return the event to return to. Raises UsageError if the argument is no checkpoint."""
+def _target(locations: Locations, session_id: str, arguments: Namespace) -> tuple[int, RewindScope]:
+    """Return the event to return to, and what moves. Raises UsageError if the argument is no checkpoint."""
     with Store.open(session_path(locations, session_id), readonly=True) as store:
         if arguments.redo:
-            rewinds = rewinds_of(store)
+            rewinds = rewinds_of(store, besides=None)
             if not rewinds:
                 raise UsageError("this session was never rewound, so there is nothing to redo")
-            return rewinds[-1].seq - 1
+            return rewinds[-1].seq - 1, rewinds[-1].scope
         targets = {each.seq: each.target for each in checkpoints_of(store)}
     if arguments.event not in targets:
         raise UsageError(f"event {arguments.event} is no checkpoint; `ohw rewind {session_id}` lists them")
-    return targets[arguments.event]
+    return targets[arguments.event], cast(RewindScope, arguments.only or "both")
 
 
 def _described(plan: FilePlan) -> Iterator[str]:

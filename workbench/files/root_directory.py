@@ -155,9 +155,12 @@ class Root(msgspec.Struct, frozen=True):
 
     def _walked(self, path: Path, *, make: bool = False) -> int:
         """Return a descriptor of the parent directory of the path."""
+        names = self._relative_names(path)
+        if not _PARTS.isdisjoint(names) and names != [""]:
+            raise OSError(errno.EXDEV, "The path is not normalized", str(path))
         at = self._opened()
         try:
-            for name in self._relative_names(path)[:-1]:
+            for name in names[:-1]:
                 child = _open_subdirectory(at, name, path, self.mode if make else None)
                 os.close(at)
                 at = child
@@ -179,6 +182,8 @@ class Root(msgspec.Struct, frozen=True):
         return opened
 
 
+_PARTS: Final = frozenset(("", ".", ".."))
+"""Names that no normalized path has, and that could lead out of the directory."""
 SYSTEM: Final = Root(Path("/"))
 """The root for files anywhere, by their real path."""
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from workbench.protocol.codec import Data
 
 RewindScope: TypeAlias = Literal["both", "conversation", "files"]
 """What returns to an earlier state."""
+
+
+REWIND: Final = "rewind"
+"""Stands for the id of an action in the `version_taken` that ends a rewind."""
 
 
 class RewoundFile(Data):

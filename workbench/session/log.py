@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol
 
 from msgspec.structs import replace
 
-from workbench.protocol.events import ActionObserved, ActionProposed, Event, Rewound, UserMessage
+from workbench.protocol.events import ActionObserved, ActionProposed, Event, Rewound, SettingsChanged, UserMessage
 from workbench.secrets.masker import MASKER
 from workbench.session.state import State
 from workbench.session.storage.active_path import ActivePath, rewinds_of
@@ -82,8 +82,12 @@ class Log:
             self._apply(event, is_active=event.seq in path, is_consumed=event.seq <= after)
 
     def path_to(self, head: int) -> ActivePath:
-        """Return the path of the log that leads to event `head`. Raises StoreError."""
+        """Return the path of the conversation that leads to event `head`. Raises StoreError."""
         return ActivePath(head, rewinds_of(self._store))
+
+    def files_path_to(self, head: int) -> ActivePath:
+        """Return the path of the files that leads to event `head`. Raises StoreError."""
+        return ActivePath(head, rewinds_of(self._store, besides="conversation"))
 
     def steps(self) -> list[FileStep]:
         """Return the changes of files by the agent's actions, of all branches. Raises StoreError."""
@@ -161,7 +165,8 @@ class Log:
         self._restart_path()
         path = self.path_to(rewound.seq)
         for event in self._store.events():
-            if event.seq < rewound.seq and event.seq in path and event.kind not in STEPS:
+            is_active = event.seq in path or isinstance(event, SettingsChanged)
+            if event.seq < rewound.seq and is_active and event.kind not in STEPS:
                 for reducer in self._path_reducers:
                     reducer.apply(event)
 
@@ -172,7 +177,7 @@ class Log:
             self.state.apply(event)
         if event.kind in STEPS:
             return
-        if is_active:
+        if is_active or isinstance(event, SettingsChanged):  # settings do not go back
             for reducer in self._path_reducers:
                 reducer.apply(event)
         if not is_consumed:

@@ -34,6 +34,7 @@ from workbench.protocol.events import (
     UserMessage,
     VersionTaken,
 )
+from workbench.protocol.rewind import REWIND
 from workbench.protocol.risk import Mode
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -255,11 +256,12 @@ class State(msgspec.Struct):
                 self.is_running, self.only_condenses, self.ended = True, False, ""
                 self.turn = max(self.turn + 1, event.turn)
                 self.unread.append(event.seq)
-                self.command = event.command
+                self.command, self.unfinished_rewind = event.command, None
             case RunEnded():
                 self.is_running, self.only_condenses, self.ended = False, False, event.reason
             case VersionTaken():
-                self.version, self.unfinished_rewind = event.version or self.version, None
+                self.version = event.version or self.version
+                self.unfinished_rewind = None if event.action_id == REWIND else self.unfinished_rewind
             case SessionStarted():
                 self.session_id, self.workspace = event.id, event.workspace
                 self.model, self.mode = event.model, event.mode

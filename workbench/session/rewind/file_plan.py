@@ -13,7 +13,7 @@ from workbench.protocol.events import Rewound
 from workbench.protocol.rewind import RewoundFile
 from workbench.session.storage.file_steps import Transition
 from workbench.session.workspace.metadata import Metadata
-from workbench.session.workspace.repository import LINK, Change, SnapshotRepository
+from workbench.session.workspace.repository import LINK, Change, SnapshotError, SnapshotRepository
 from workbench.session.workspace.restore import blob_id, bytes_at, set_directories, set_permissions, write
 from workbench.text import well_formed
 
@@ -209,29 +209,56 @@ class _Workspace:
         return self._raw[blob]
 
 
-def write_files(repository: SnapshotRepository, rewound: Rewound) -> list[str]:
-    """Write the files of a rewind; return those left alone because they have changed since. Raises SnapshotError.
+class WriteResult(msgspec.Struct, frozen=True):
+    """What `write_files` did not write: files that have changed since, and failures, one line each."""
+
+    changed: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
+
+
+def write_files(repository: SnapshotRepository, rewound: Rewound) -> WriteResult:
+    """Write the files of a rewind; those that cannot be written do not keep the others from it. Raises SnapshotError.
 
     Files that are already written are skipped, so an interrupted rewind can be finished by calling this again.
     """
+    failures: list[str] = []
+    files = [file for file in rewound.files if is_inside(file.path)]
+    for changes in (files, *([file] for file in files)):
+        try:
+            _write(repository, changes)
+        except SnapshotError as error:
+            failures += [str(error)] if len(changes) == 1 else []
+        else:
+            if changes is files:
+                break
+    set_directories(repository, {path: mode for path, mode in rewound.directories.items() if is_inside(path)})
+    changed = (file.path for file in files if _content(repository, file.path)[1] not in (file.before, file.after))
+    return WriteResult(tuple(changed), tuple(dict.fromkeys(failures)))
+
+
+def is_inside(path: str) -> bool:
+    """Return whether a path that a log names is a normalized one below the workspace, and in no git repository."""
+    names = path.split("/")
+    return not {"", ".", ".."} & set(names) and ".git" not in (name.lower() for name in names) and "\0" not in path
+
+
+def _write(repository: SnapshotRepository, files: Sequence[RewoundFile]) -> None:
+    """Write those of the files that have the content from before the rewind, and the permissions of all others."""
     changes: list[Change] = []
     before: dict[str, bytes | None] = {}
-    skipped: list[str] = []
-    for file in rewound.files:
+    done: list[RewoundFile] = []
+    for file in files:
         raw, blob = _content(repository, file.path)
-        if blob not in (file.before, file.after):
-            skipped.append(file.path)
-        elif blob == file.before != file.after:
+        if blob == file.before != file.after:
             before[file.path] = raw
             changes.append(_as_change(file))
-    metadata = Metadata(modes={file.path: stat.S_IMODE(file.mode_after) for file in rewound.files})
+        elif blob == file.after:
+            done.append(file)
+    metadata = Metadata(modes={file.path: stat.S_IMODE(file.mode_after) & 0o777 for file in files})
     write(repository, changes, metadata, before)
-    written = {change.path for change in changes}
-    for file in rewound.files:
-        if file.path not in skipped and file.path not in written and stat.S_ISREG(file.mode_after):
-            set_permissions(repository, file.path, stat.S_IMODE(file.mode_after))
-    set_directories(repository, rewound.directories)
-    return skipped
+    for file in done:
+        if stat.S_ISREG(file.mode_after):
+            set_permissions(repository, file.path, metadata.modes[file.path])
 
 
 def _bytes_at(repository: SnapshotRepository, path: str) -> bytes | None:

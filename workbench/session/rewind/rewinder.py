@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from msgspec.structs import replace
 
 from workbench.errors import WorkbenchError
 from workbench.llm.model import Cancel
 from workbench.protocol.events import ActionObserved, Event, Rewound, VersionTaken
-from workbench.protocol.rewind import RewindScope
+from workbench.protocol.rewind import REWIND, RewindScope
+from workbench.risk.paths import PathContext
 from workbench.session.log import Log
 from workbench.session.recovery import after_an_interrupt
 from workbench.session.rewind.file_plan import FilePlan, plan_files, write_files
@@ -48,54 +52,62 @@ class Rewinder:
     def preview(self, target: int) -> FilePlan:
         """Return what a rewind would do to the files now. Raises RewindRefused, SnapshotError or StoreError."""
         self._check(target)
-        return self._plan(self._log.path_to(self._log.last_seq), self._log.path_to(target))
+        return self._plan(self._log.files_path_to(self._log.last_seq), self._log.files_path_to(target))
 
-    def rewind(self, target: int, scope: RewindScope = "both") -> None:
-        """Move the session to its state at event `target`, on whatever branch; an open question is closed.
+    def rewind(self, target: int, scope: RewindScope = "both") -> Rewound:
+        """Move the session to its state at event `target`, on whatever branch, and return the event.
 
-        `scope` says whether the conversation, the files or both move. Raises RewindRefused, SnapshotError or
-        StoreError.
+        `scope` says whether the conversation, the files or both move. An open question is closed. Raises RewindRefused,
+        SnapshotError or StoreError; a message that begins with `moved` says that the session was moved nevertheless.
         """
         with self._log.lock:
             self._log.save()
-            self._close_question()
             self._check(target)
-        moves_files = scope != "conversation"
-        version = self._snapshot() if moves_files else None
+        version = self._snapshot() if scope != "conversation" else None
         with self._log.lock:
             self._check(target)
             event = Rewound(target=target, scope=scope, version=version)
-            if moves_files:
+            if version is not None:
                 event = self._with_files(event)
-            self._log.commit(event)
+            closing = after_an_interrupt(self._log.state) if self._log.state.phase == "deciding" else ()
+            self._log.commit(*closing, event)
             try:
-                if moves_files:
-                    self._write(event)
+                problem = self._write(event) if version is not None else ""
             finally:
-                self._reset_tools(event)
                 self._announce()
+        self._reset_tools(event)
+        if problem:
+            raise RewindRefused(f"moved, but {problem}")
+        return event
 
     def finish(self) -> None:
-        """Write the files of a rewind that was cut off by a kill. Raises StoreError; other failures become a notice."""
+        """Write the files of a rewind that was cut off by a kill. Raises StoreError; other failures become a notice.
+
+        Protected files are not written, and nothing is for a session file that may be somebody else's.
+        """
         with self._log.lock:
             event = self._log.state.unfinished_rewind
-            if event is None or self._files.is_foreign:
+            if event is None:
                 return
-            try:
-                self._write(event)
-            except WorkbenchError as error:
-                notice = f"the session was moved to event {event.target}, but not all of its files: {error}"
-                self._log.commit(VersionTaken(notice=notice))
-
-    def _close_question(self) -> None:
-        """End a run that only waits for the user."""
-        if self._log.state.phase == "deciding":
-            self._log.commit(*after_an_interrupt(self._log.state))
+            if self._files.is_foreign:
+                problem = "this session file is not yours, so its files were left as they are"
+            else:
+                root = self._files.root.path
+                resolver = PathContext(str(root), str(Path.home()))
+                allowed = (file for file in event.files if resolver.may_be_reverted(str(root / file.path)))
+                try:
+                    problem = self._write(replace(event, files=tuple(allowed)))
+                except WorkbenchError as error:
+                    problem = str(error)
+            if problem:
+                notice = f"the session was moved to event {event.target}, but {problem}"
+                self._log.commit(VersionTaken(action_id=REWIND, notice=notice))
 
     def _check(self, target: int) -> None:
+        state = self._log.state
         if not 0 < target <= self._log.last_seq:
             raise RewindRefused(f"there is no event {target} in this session")
-        if self._log.state.is_running or self._log.state.own:
+        if state.phase not in ("idle", "deciding") or state.own:
             raise RewindRefused(_BUSY)
 
     def _snapshot(self) -> str:
@@ -115,7 +127,7 @@ class Rewinder:
 
     def _with_files(self, event: Rewound) -> Rewound:
         """Return the event with the files that it changes, and those that it cannot."""
-        now, then = self._log.path_to(self._log.last_seq), self._log.path_to(event.target)
+        now, then = self._log.files_path_to(self._log.last_seq), self._log.files_path_to(event.target)
         plan = self._plan(now, then)
         omitted, copies = self._uncovered(now, then, plan)
         return Rewound(
@@ -141,20 +153,22 @@ class Rewinder:
         omitted = (path for path in paths if path.removeprefix(f"{root}/") not in plan.covered)
         return tuple(omitted), tuple(copies)
 
-    def _write(self, event: Rewound) -> None:
+    def _write(self, event: Rewound) -> str:
+        """Write the files of a rewind; return in one line which could not be written. Raises SnapshotError."""
         repository = self._files.repository
         if repository is None:
             raise RewindRefused(_NO_VERSIONS)
         with self._files.rewinding():
-            skipped = write_files(repository, event)
-        if skipped:
-            raise RewindRefused(f"{_listed(skipped)} changed meanwhile and {_was(skipped)} left alone")
+            result = write_files(repository, event)
+        self._files.end_rewind(is_whole=not result.failures)
+        parts = [f"{_listed(result.changed)} changed meanwhile and {_was(result.changed)} left alone"]
+        return "; ".join([*(parts if result.changed else ()), *result.failures])
 
     def _reset_tools(self, event: Rewound) -> None:
         """Bring the tools to the state of the new path."""
         for tool in self._tools.values():
             if tool.executor is not None:
-                tool.executor.rewound(files=bool(event.files))
+                tool.executor.rewound(files=bool(event.files or event.directories))
         if event.scope != "files":
             self._recall()
 

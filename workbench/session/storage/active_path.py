@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from workbench.protocol.rewind import RewindScope
 from workbench.session.storage.store import Store
 
 _REWINDS: Final = """
-SELECT seq, json_extract(json, '$.target') FROM events WHERE kind = 'rewound'
-AND coalesce(json_extract(json, '$.scope'), 'both') <> 'files' ORDER BY seq"""
+SELECT seq, json_extract(json, '$.target'), coalesce(json_extract(json, '$.scope'), 'both') FROM events
+WHERE kind = 'rewound' ORDER BY seq"""
 
 
 class Rewind(NamedTuple):
@@ -22,6 +23,7 @@ class Rewind(NamedTuple):
 
     seq: int
     target: int
+    scope: RewindScope = "both"
 
 
 class ActivePath:
@@ -50,6 +52,10 @@ def _ranges(head: int, rewinds: Sequence[Rewind]) -> list[range]:
     return [*([range(1, end + 1)] if end > 0 else []), *reversed(ranges)]
 
 
-def rewinds_of(store: Store) -> list[Rewind]:
-    """Return the rewinds of the conversation in a log, in order. Raises StoreError."""
-    return [Rewind(seq, target) for seq, target in store.query(_REWINDS) if isinstance(target, int) and target < seq]
+def rewinds_of(store: Store, besides: RewindScope | None = "files") -> list[Rewind]:
+    """Return the rewinds of a log, in order, except those of one scope. Raises StoreError.
+
+    The files of a session have a path of their own, without the rewinds of the conversation alone.
+    """
+    rows = (Rewind(*row) for row in store.query(_REWINDS) if isinstance(row[1], int) and row[1] < row[0])
+    return [rewind for rewind in rows if rewind.scope != besides]

@@ -17,6 +17,7 @@ from workbench.protocol.events import (
     Event,
     FileDelta,
     FilesChanged,
+    Rewound,
     SessionStarted,
     SettingsChanged,
     UserMessage,
@@ -84,6 +85,8 @@ def without_powers(event: Event, model: str, mode: Mode, workspace: str) -> Even
 
 def _restricted(event: Event, workspace: str) -> Event:
     match event:
+        case Rewound():  # opening the session would write what a cut off rewind has not written
+            return replace(event, files=(), directories={})
         case FilesChanged() | VersionTaken():
             return replace(event, files=_inside(event.files, workspace))
         case ActionAssessed():

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from workbench.protocol.events import (
     ActionProposed,
+    DelegateStep,
     Event,
     HistoryCondensed,
     ModelAsked,
@@ -66,6 +67,9 @@ def _follow(untold: set[str], kind: str, action_id: str | None) -> None:
         untold.add(action_id)
 
 
+_CALLS = ModelResponded | ModelAsked | HistoryCondensed
+
+
 def part(store: Store, start: int, end: int) -> Iterator[Event]:
     """Yield the events from number `start` up to, but not including, `end`, as far as they are on the active path.
 
@@ -77,16 +81,18 @@ def part(store: Store, start: int, end: int) -> Iterator[Event]:
             return
         if event.seq in path or isinstance(event, SettingsChanged | ModelAsked):
             yield event
-        elif isinstance(event, ModelResponded | HistoryCondensed):
+            continue
+        call = event.event if isinstance(event, DelegateStep) else event
+        if isinstance(call, _CALLS):
             yield ModelAsked(
                 seq=event.seq,
                 at=event.at,
                 turn=event.turn,
                 action_id="",
-                model=event.model,
-                usage=event.usage,
-                cost=event.cost,
-                latency=event.latency,
+                model=call.model,
+                usage=call.usage,
+                cost=call.cost,
+                latency=call.latency,
             )
 
 

@@ -301,10 +301,10 @@ class MessageHistory(msgspec.Struct):
         return sum(_length(entry) for entry in mine) - sum(_length(entry) for entry in without_outputs(mine, seqs))
 
     def _apply_rewind(self, event: Rewound) -> None:
-        """Close the calls without a result, withdraw queued messages, and say what is different now."""
+        """Close the calls without a result, and say what is different now."""
         if event.scope != "files":
             self._close_calls(_REWOUND)
-            self._own, self.unsent = {}, []
+            self.unsent = [entry for entry in self.unsent if entry[0] != self._nudge]
         self.unsent.append((event.seq, rewind_message(event)))
 
     def _apply_call(self, event: ActionProposed) -> None:

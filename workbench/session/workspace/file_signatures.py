@@ -46,6 +46,16 @@ class FileSignatures:
         before = self._by_path.get(path, _UNSETTLED)
         return before != _UNSETTLED and before != signature(f"{self._directory}/{path}")
 
+    def with_other_mode(self) -> list[str]:
+        """Return the remembered files whose mode differs now or may differ, which git mostly ignores."""
+        return [path for path, before in self._by_path.items() if before is not None and self._may_differ(path, before)]
+
+    def _may_differ(self, path: str, before: tuple[int, ...]) -> bool:
+        if before == _UNSETTLED:
+            return True
+        now = signature(f"{self._directory}/{path}")
+        return now is not None and now[-1] != before[-1]
+
     def clear(self) -> None:
         """Forget all files."""
         self._by_path.clear()

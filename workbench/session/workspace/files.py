@@ -21,6 +21,7 @@ from workbench.protocol.events import (
     UserCommand,
     UserMessage,
 )
+from workbench.protocol.rewind import REWIND
 from workbench.risk import Assessment
 from workbench.risk.paths import PathContext
 from workbench.session.assessments import Assessments
@@ -40,8 +41,6 @@ _FOREIGN = (
     "this session file is not yours, so only files of its directory are reverted, and no protected ones; "
     "nothing was written"
 )
-_REWIND = "rewind"
-"""Stands among the actions that write files while a rewind does."""
 _LONGEST = 60.0
 """The most seconds that a rewind waits for the snapshot before it."""
 _PATIENCE = 2.0
@@ -203,13 +202,16 @@ class WorkspaceFiles:
     @contextmanager
     def rewinding(self) -> Iterator[None]:
         """Within the block, take changes of files for those of a rewind, which its event records."""
-        self._writing.add(_REWIND)
+        self._writing.add(REWIND)
         try:
             yield
         finally:
-            self._begin()
-            self._request(SnapshotRequest("rewind"))
-            self._writing.discard(_REWIND)
+            self._writing.discard(REWIND)
+
+    def end_rewind(self, *, is_whole: bool) -> None:
+        """Take the snapshot after a rewind; unless it `is_whole`, the next start tries again to write its files."""
+        self._begin()
+        self._request(SnapshotRequest("rewind", REWIND if is_whole else ""))
 
     def restore(self, copy_id: str) -> None:
         """Restore a safety copy in another thread, because it may be large. Raises RevertError or StoreError."""

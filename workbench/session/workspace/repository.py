@@ -257,6 +257,7 @@ class SnapshotRepository:
         if paths is None:
             output = self.git(["ls-files", "-z", "--others", "--modified", "--exclude-standard"], timeout=timeout)
             self.listing_seconds = time.monotonic() - began
+            output += listed(self._signatures.with_other_mode())
         else:  # `ls-files --modified` would look at every file of the directories that hold the paths
             output = self.git(["ls-files", "-z", "--others", "--exclude-standard", "--", *paths], timeout=timeout)
             output += self.git(["diff-files", "-z", "--name-only", "--", *paths], timeout=timeout)

@@ -146,7 +146,7 @@ def set_directories(repository: SnapshotRepository, directories: Mapping[str, in
                 _change(repository, path, AnchoredEntry.rmdir)
     for path, mode in sorted(directories.items()):
         if mode is not None:
-            _change(repository, path, partial(_make_directory, permissions=mode))
+            _change(repository, path, partial(_make_directory, permissions=mode & 0o777))
 
 
 def _make_directory(entry: AnchoredEntry, permissions: int) -> None:

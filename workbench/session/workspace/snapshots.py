@@ -367,7 +367,7 @@ class SnapshotRecorder:
         if version == before or request.cause == "rewind":  # the log has the changes of a rewind already
             notice, self._last = self._notice(), version
             is_needed = notice or request.cause == "rewind"
-            return [VersionTaken(version=version, notice=notice)] if is_needed else []
+            return [VersionTaken(version=version, action_id=request.action_id, notice=notice)] if is_needed else []
         changes = self._difference(before, version)
         files = self._deltas(changes, request.recorded)
         self._last = version

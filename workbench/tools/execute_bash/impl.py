@@ -20,6 +20,9 @@ from workbench.tools.executor import ToolExecutor
 
 _LONGEST_INPUT = 4000  # bytes a line; a terminal cuts at 4,095
 
+_REWOUND = 2.0
+"""Seconds that a rewind waits for a call that was interrupted and has not ended; then it keeps its shell."""
+
 
 class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
     """Owns the shell of one session; it starts with the first call, and calls run one after the other."""
@@ -201,9 +204,11 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
 
     def rewound(self, *, files: bool) -> None:
         """End the shell if files have changed, since its state may no longer fit; the next call starts one."""
-        if files:
-            with self._one_call:
+        if files and self._one_call.acquire(timeout=_REWOUND):
+            try:
                 self._shells.end_current()
+            finally:
+                self._one_call.release()
 
     def close(self) -> None:
         """End the shell and every process that it started, also those of earlier shells."""

@@ -203,6 +203,10 @@ class _Cell:
         return self._buffer.collect()
 
 
+_REWOUND = 2.0
+"""Seconds that a rewind waits for a cell that was interrupted and has not ended; then it keeps its interpreter."""
+
+
 class IPythonExecutor(ToolExecutor[ExecuteIPythonCellAction, ExecuteIPythonCellObservation]):
     """Owns the interpreter of one session; cells run one after the other."""
 
@@ -346,10 +350,12 @@ class IPythonExecutor(ToolExecutor[ExecuteIPythonCellAction, ExecuteIPythonCellO
 
     def rewound(self, *, files: bool) -> None:
         """End the interpreter if files have changed, since its modules may no longer fit; the next cell starts one."""
-        if files:
-            with self._one_cell:
+        if files and self._one_cell.acquire(timeout=_REWOUND):
+            try:
                 self._ran_before |= self._kernels.current is not None
                 self._kernels.end()
+            finally:
+                self._one_cell.release()
 
     def working_dir(self) -> str | None:
         """Return the working directory of the cells; before the first cell, the one they will start in."""
