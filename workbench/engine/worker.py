@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+import resource
 import sys
 import threading
 from collections.abc import Callable
@@ -20,6 +21,8 @@ _NO_MEMORY: Final = (
     b"ohw: the system refused more memory; close other programs or raise the limit (ulimit -v, ulimit -u)\n"
 )
 _RESERVE: Final = 4_000_000
+_M_ARENA_MAX: Final = -8
+"""The number of this parameter in glibc's malloc.h."""
 _reserve = bytearray()
 
 
@@ -31,8 +34,18 @@ def end_without_memory() -> None:
     """
     global _reserve
     _reserve = bytearray(_RESERVE)
+    if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
+        _share_arenas()
     threading.excepthook = _end_or_report
     sys.unraisablehook = _be_silent_or_report
+
+
+def _share_arenas() -> None:
+    """Let all threads allocate from two arenas of the C library, which reserves 64 MB of addresses for each."""
+    import ctypes
+
+    with suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 2)
 
 
 def _end_or_report(failed: threading.ExceptHookArgs) -> None:
