@@ -13,7 +13,7 @@ import msgspec
 import msgspec.structs
 
 from workbench.config.modes import NEVER
-from workbench.errors import WorkbenchError, describe_fault
+from workbench.errors import WorkbenchError
 from workbench.files.state_files import note_digest
 from workbench.protocol.commands import (
     AllowAlways,
@@ -30,7 +30,6 @@ from workbench.protocol.commands import (
     ReopenModel,
     RestoreCopy,
     RevertFiles,
-    RewindSession,
     RunUserCommand,
     SendMessage,
     UnqueueMessage,
@@ -121,27 +120,6 @@ def _drop_output(command: DropOutput, context: Context) -> None:
 @handle.register
 def _revert(command: RevertFiles, context: Context) -> None:
     context.session.files.revert(command.files)
-
-
-@handle.register
-def _rewind(command: RewindSession, context: Context) -> None:
-    """Rewind in another thread, because the snapshot before it may take long."""
-    loop = asyncio.get_running_loop()
-
-    def rewind() -> None:
-        try:
-            context.session.rewinder.rewind(command.target, command.scope)
-        except WorkbenchError as error:
-            reason = str(error)
-        except Exception as error:
-            logger.exception("a rewind failed")
-            reason = f"the rewind failed: {describe_fault(error)}"
-        else:
-            return
-        with suppress(RuntimeError):  # the engine has ended
-            loop.call_soon_threadsafe(context.screen.send, Refused(reason=reason))
-
-    threading.Thread(target=rewind, daemon=True, name="rewind").start()
 
 
 @handle.register

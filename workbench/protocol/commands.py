@@ -14,7 +14,6 @@ from msgspec.json import Decoder
 from workbench.protocol.codec import TaggedData, decode
 from workbench.protocol.events import CustomCommand, Event, FileDelta, FileText, Verdict
 from workbench.protocol.live import LiveEvent
-from workbench.protocol.rewind import RewindScope
 from workbench.protocol.risk import Mode
 
 VERSION = 2
@@ -114,13 +113,6 @@ class RevertFiles(Command):
     """Restore files: `before` is the current content of each, `after` the content to restore."""
 
     files: tuple[FileDelta, ...]
-
-
-class RewindSession(Command):
-    """Move the session to its state at event `target`; `scope` says what moves."""
-
-    target: int
-    scope: RewindScope = "both"
 
 
 class RestoreCopy(Command):
