@@ -37,9 +37,10 @@ class ActivePath:
         return any(seq in each for each in reversed(self.ranges))  # most events are in the last range
 
     @property
-    def inactive(self) -> tuple[range, ...]:
-        """The events between the ranges of the path, which are on other branches."""
-        return tuple(range(one.stop, other.start) for one, other in pairwise(self.ranges) if one.stop < other.start)
+    def condition(self) -> str:
+        """The SQL condition that holds for the events of the path among those up to its head."""
+        others = [f"seq NOT BETWEEN {one.stop} AND {other.start - 1}" for one, other in pairwise(self.ranges)]
+        return " AND ".join(others) or "1"
 
 
 def _ranges(head: int, rewinds: Sequence[Rewind]) -> list[range]:

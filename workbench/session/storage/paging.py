@@ -107,31 +107,34 @@ _RELEVANT: Final = f"""(kind IN ('session_started', 'settings_changed', 'files_c
   OR kind = 'action_observed' AND {_FILES}
   OR kind = 'delegate_step' AND instr(json, '"files_changed"') > 0 AND {_FILES}
   OR kind = 'version_taken' AND instr(json, '"files":[]') = 0 AND instr(json, '"files": []') = 0)"""
+# `{active}` stands for the condition of the active path
 _ROWS: Final = """
 FROM (SELECT seq, kind, json,
   CASE kind WHEN 'delegate_step' THEN json_extract(json, '$.event.kind') ELSE kind END AS what,
-  CASE kind WHEN 'delegate_step' THEN '$.event' ELSE '$' END AS place FROM events
+  CASE kind WHEN 'delegate_step' THEN '$.event' ELSE '$' END AS place, {active} AS is_active FROM events
   WHERE seq < ?1 AND kind <> 'action_assessed' AND kind <> 'action_decided' AND kind <> 'action_started')"""
 _DIGEST: Final = f"""
 SELECT
   group_concat(CASE WHEN {_CALL} THEN
     json_extract(json, place || '.cost', place || '.usage.input', place || '.usage.output') END),
-  count(CASE WHEN {_ACTION} THEN 1 END),
-  group_concat(CASE WHEN {_RELEVANT} THEN seq END),
-  max(CASE kind WHEN 'model_responded' THEN seq END),
-  group_concat(CASE WHEN {_PLAN} THEN seq END),
-  group_concat(CASE kind WHEN 'user_message' THEN seq END) {_ROWS}"""
+  count(CASE WHEN is_active AND {_ACTION} THEN 1 END),
+  group_concat(CASE WHEN (is_active OR kind = 'settings_changed') AND {_RELEVANT} THEN seq END),
+  max(CASE WHEN is_active AND kind = 'model_responded' THEN seq END),
+  group_concat(CASE WHEN is_active AND {_PLAN} THEN seq END),
+  group_concat(CASE WHEN is_active AND kind = 'user_message' THEN seq END) {_ROWS}"""
 """Selects all values in one pass over the rows, because the pass is the slow part."""
 _BEGUN: Final = f"""
 SELECT CASE kind WHEN 'person_command' THEN ''  -- it is numbered with the others, but is not a step of the agent's
   ELSE coalesce(json_extract(json, '$.event.action_id'), json_extract(json, '$.action_id'), '') END,
-  coalesce(json_extract(json, '$.event.tool'), json_extract(json, '$.tool'), '') {_ROWS} WHERE {_ACTION} ORDER BY seq"""
+  coalesce(json_extract(json, '$.event.tool'), json_extract(json, '$.tool'), '') {_ROWS}
+WHERE is_active AND {_ACTION} ORDER BY seq"""
 _STARTED: Final = """
 SELECT seq, coalesce(json_extract(json, '$.event.action_id'), json_extract(json, '$.action_id'))
-FROM events WHERE seq < ?1 AND (kind = 'action_started'
+FROM events WHERE seq < ?1 AND {active} AND (kind = 'action_started'
   OR kind = 'delegate_step' AND json_extract(json, '$.event.kind') = 'action_started') ORDER BY seq"""
 _RESULT: Final = """
-SELECT seq FROM events WHERE seq > ? AND kind = 'action_observed' AND json_extract(json, '$.action_id') = ? LIMIT 1"""
+SELECT seq FROM events WHERE seq > ? AND {active} AND kind = 'action_observed'
+AND json_extract(json, '$.action_id') = ? LIMIT 1"""
 
 
 class DigestStep(Struct, frozen=True):
@@ -160,19 +163,19 @@ class Digest(Struct, frozen=True):
 
 def digest(store: Store, start: int) -> Digest:
     """Return the digest of the events before event `start`. Raises StoreError."""
-    (looked,) = store.query(_DIGEST, start)
+    active = ActivePath(store.last_seq, rewinds_of(store)).condition
+    (looked,) = store.query(_DIGEST.format(active=active), start)
     calls, actions, *listed = looked
-    path = ActivePath(store.last_seq, rewinds_of(store))
     relevant, answer, plans, messages = map(_numbers, listed)
     spent: list[tuple[float | None, int | None, int | None]] = json.loads(f"[{calls or ''}]")
     costs = [cost for cost, _, _ in spent if cost is not None]
     planned = _events(store, plans)
-    results = {seq for plan in planned for seq in _result(store, plan) if seq < start}
+    results = {seq for plan in planned for seq in _result(store, plan, active) if seq < start}
     events: list[Event | DigestStep] = [*planned, *_events(store, relevant | answer | results)]
     events += [UserMessage(seq=seq, text="") for seq in messages]
     if plans:
-        events += _steps(store.query(_BEGUN, start), store.query(_STARTED, start))
-    events = [each for each in events if each.seq in path or isinstance(each, SettingsChanged)]
+        begun, started = (store.query(each.format(active=active), start) for each in (_BEGUN, _STARTED))
+        events += _steps(begun, started)
     events.sort(key=lambda each: each.seq)
     tokens = sum((asked or 0) + (answered or 0) for _, asked, answered in spent)
     return Digest(start, actions, sum(costs, 0.0) if len(costs) == len(spent) else None, tokens, tuple(events))
@@ -187,10 +190,10 @@ def _events(store: Store, seqs: Iterable[int]) -> list[Event]:
     return [event for seq in seqs for event in store.events(seq - 1, 1)]
 
 
-def _result(store: Store, plan: Event) -> Iterator[int]:
+def _result(store: Store, plan: Event, active: str) -> Iterator[int]:
     """Yield the number of the event that holds a plan's result, if any."""
     assert isinstance(plan, ActionProposed)
-    return (seq for (seq,) in store.query(_RESULT, plan.seq, plan.action_id))
+    return (seq for (seq,) in store.query(_RESULT.format(active=active), plan.seq, plan.action_id))
 
 
 def _steps(begun: Iterator[tuple[Any, ...]], started: Iterator[tuple[Any, ...]]) -> Iterator[DigestStep]:
