@@ -16,11 +16,20 @@ from tests.session.fake_agent import Harness, calls, faults_of, says
 from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.llm.model import Cancel
-from workbench.protocol.events import Rewound
+from workbench.protocol.events import (
+    ActionProposed,
+    ModelResponded,
+    Rewound,
+    SessionStarted,
+    SettingsChanged,
+    UserMessage,
+)
 from workbench.protocol.rewind import RewoundFile
 from workbench.session.rewind.file_plan import write_files
 from workbench.session.storage.active_path import ActivePath, Rewind
 from workbench.session.storage.jsonl import without_powers
+from workbench.session.storage.paging import digest, part
+from workbench.session.storage.store import Store
 from workbench.session.workspace import restore
 from workbench.session.workspace.repository import SnapshotRepository
 from workbench.tools import BashTool
@@ -239,6 +248,9 @@ def test_cut_off_rewind_is_finished_at_the_next_start(one, monkeypatch):
     _without_versions_after(one)
     one.reopen()
     assert tree_of(one.work) == {"a.txt": (b"mine\n", stat.S_IMODE((one.work / "a.txt").stat().st_mode))}
+    one.session.files.snapshot_now(Cancel())
+    assert one.kinds().count("files_changed") == 0
+    assert one.session._log.state.unfinished_rewind is None
 
 
 def _killed(*arguments: object) -> list[str]:
@@ -399,6 +411,32 @@ def test_protected_file_is_not_written_when_a_rewind_is_finished(one):
     one.session._log.commit(forged)
     one.reopen()
     assert (one.work / ".envrc").read_text() == "mine\n"
+    notice = [event.notice for event in one.log() if event.kind == "version_taken"][-1]
+    assert ".envrc was left alone, because such files are protected" in notice
+
+
+def test_digest_of_a_long_log_follows_the_active_path_and_counts_the_cost_of_all(tmp_path):
+    def answer(number: int) -> ModelResponded:
+        return ModelResponded(response_id=f"r{number}", model="m", text=f"answer {number}", cost=1.0)
+
+    def action(number: int) -> ActionProposed:
+        return ActionProposed(action_id=f"a{number}", response_id=f"r{number}", call_id=f"c{number}", tool="note")
+
+    with Store.create(tmp_path / "long.ohw") as store:
+        store.append(
+            SessionStarted(id="long", workspace=str(tmp_path), model="m", mode="ask"),
+            *(UserMessage(text="first"), answer(1), action(1)),
+            *(UserMessage(text="second"), answer(2), action(2)),
+            SettingsChanged(mode="medium"),
+            Rewound(target=4),
+        )
+        found = digest(store, store.last_seq + 1)
+        kinds = [event.kind for event in found.relevant_events]
+        shown = [event.kind for event in part(store, 5, store.last_seq + 1)]
+    assert (found.actions, found.cost) == (1, 2.0)
+    assert [event.text for event in found.relevant_events if event.kind == "model_responded"] == ["answer 1"]
+    assert kinds == ["session_started", "user_message", "model_responded", "settings_changed"]
+    assert shown == ["model_asked", "settings_changed", "rewound"]
 
 
 def test_paths_of_a_log_follow_its_rewinds():
@@ -406,7 +444,8 @@ def test_paths_of_a_log_follow_its_rewinds():
     assert [seq for seq in range(1, 14) if seq in ActivePath(13, rewinds)] == [1, 2, 3, 4, 5, 12, 13]
     assert [seq for seq in range(1, 14) if seq in ActivePath(10, rewinds)] == [1, 2, 3, 6, 7, 9, 10]
     assert [seq for seq in range(1, 14) if seq in ActivePath(5, rewinds)] == [1, 2, 3, 4, 5]
-    assert ActivePath(13, rewinds).inactive == (range(6, 12),)
+    assert ActivePath(13, rewinds).condition == "seq NOT BETWEEN 6 AND 11"
+    assert ActivePath(5, rewinds).condition == "1"
 
 
 _AGENTS = st.sampled_from(["a.txt", "b.txt", "d/c", "d/e/f", "link", "ü b"])

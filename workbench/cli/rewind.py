@@ -10,9 +10,9 @@ from typing import cast
 from workbench.cli.common import chosen_session, print_line, settings_of
 from workbench.config.locations import Locations
 from workbench.errors import UsageError
+from workbench.protocol.events import Rewound
 from workbench.protocol.rewind import RewindScope, RewoundFile
 from workbench.session.rewind.checkpoints import Checkpoint, checkpoints_of
-from workbench.session.rewind.file_plan import FilePlan
 from workbench.session.session_factory import open_session
 from workbench.session.session_names import session_path
 from workbench.session.storage.active_path import rewinds_of
@@ -32,21 +32,14 @@ def rewind(arguments: Namespace) -> int:
     opened = open_session(locations, settings, session.id, on_event=lambda event: None, on_live=lambda live: None)
     try:
         rewinder = opened.session.rewinder
-        if scope == "conversation":
-            print_line("The files stay as they are.")
-        else:
-            for line in _described(rewinder.preview(target)):
-                print_line(line)
+        for line in _described(rewinder.preview(target, scope)):
+            print_line(line)
         if not (arguments.yes or _is_confirmed()):
             print_line("Nothing was changed.")
             return 1
-        event = rewinder.rewind(target, scope)
+        rewinder.rewind(target, scope)
     finally:
         opened.close()
-    for path in event.not_covered[:_NAMED]:
-        print_line(f"  not covered: {visible_path(path)}")
-    for copy in event.copies[:_NAMED]:
-        print_line(f"  files that a command deleted: ohw restore {copy}")
     print_line(f"Done. To undo it: ohw rewind {session.id} --redo   To continue: ohw resume {session.id}")
     return 0
 
@@ -82,17 +75,20 @@ def _target(locations: Locations, session_id: str, arguments: Namespace) -> tupl
     return targets[arguments.event], cast(RewindScope, arguments.only or "both")
 
 
-def _described(plan: FilePlan) -> Iterator[str]:
+def _described(event: Rewound) -> Iterator[str]:
     """Yield the lines that say what a rewind would do to the files."""
-    for file in plan.files[:_NAMED]:
-        yield f"  {_verb(file):<6}  {visible_path(file.path)}"
-    if len(plan.files) > _NAMED:
-        yield f"  and {counted(len(plan.files) - _NAMED, 'more file')}"
-    for path in plan.conflicts[:_NAMED]:
-        yield f"  keep    {visible_path(path)}  (you changed it too)"
-    if len(plan.conflicts) > _NAMED:
-        yield f"  and {counted(len(plan.conflicts) - _NAMED, 'more conflict')}"
-    if not (plan.files or plan.conflicts):
+    if event.scope == "conversation":
+        yield "The files stay as they are."
+        return
+    lines = [f"{_verb(file):<7} {visible_path(file.path)}" for file in event.files]
+    lines += [f"keep    {visible_path(path)}  (you changed it too)" for path in event.conflicts]
+    lines += [f"keep    {visible_path(path)}  (not in the file versions)" for path in event.not_covered]
+    yield from (f"  {line}" for line in lines[:_NAMED])
+    if len(lines) > _NAMED:
+        yield f"  and {counted(len(lines) - _NAMED, 'more file')}"
+    for copy in event.copies[:_NAMED]:
+        yield f"To restore files that a command deleted: ohw restore {copy}"
+    if not lines:
         yield "No file differs."
 
 

@@ -96,7 +96,7 @@ class Log:
     def events(self, numbers: Iterable[int]) -> Iterator[Event]:
         """Yield the events with these numbers. Raises StoreError."""
         chosen = frozenset(numbers)
-        return (event for event in self._store.events() if event.seq in chosen)
+        return (event for event in self._store.events(min(chosen, default=1) - 1) if event.seq in chosen)
 
     def listen(self, listener: Listener) -> None:
         """Call `listener` with each event from now on, after the existing listeners."""

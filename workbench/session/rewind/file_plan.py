@@ -13,7 +13,7 @@ from workbench.protocol.events import Rewound
 from workbench.protocol.rewind import RewoundFile
 from workbench.session.storage.file_steps import Transition
 from workbench.session.workspace.metadata import Metadata
-from workbench.session.workspace.repository import LINK, Change, SnapshotError, SnapshotRepository
+from workbench.session.workspace.repository import LINK, Change, SnapshotError, SnapshotRepository, is_refused
 from workbench.session.workspace.restore import blob_id, bytes_at, set_directories, set_permissions, write
 from workbench.text import well_formed
 
@@ -222,7 +222,7 @@ def write_files(repository: SnapshotRepository, rewound: Rewound) -> WriteResult
     Files that are already written are skipped, so an interrupted rewind can be finished by calling this again.
     """
     failures: list[str] = []
-    files = [file for file in rewound.files if is_inside(file.path)]
+    files = [file for file in rewound.files if _is_inside(file.path, file.mode_after)]
     for changes in (files, *([file] for file in files)):
         try:
             _write(repository, changes)
@@ -231,15 +231,14 @@ def write_files(repository: SnapshotRepository, rewound: Rewound) -> WriteResult
         else:
             if changes is files:
                 break
-    set_directories(repository, {path: mode for path, mode in rewound.directories.items() if is_inside(path)})
+    set_directories(repository, {path: mode for path, mode in rewound.directories.items() if _is_inside(path)})
     changed = (file.path for file in files if _content(repository, file.path)[1] not in (file.before, file.after))
     return WriteResult(tuple(changed), tuple(dict.fromkeys(failures)))
 
 
-def is_inside(path: str) -> bool:
-    """Return whether a path that a log names is a normalized one below the workspace, and in no git repository."""
-    names = path.split("/")
-    return not {"", ".", ".."} & set(names) and ".git" not in (name.lower() for name in names) and "\0" not in path
+def _is_inside(path: str, mode: int = 0) -> bool:
+    """Return whether a path that a log names is a normalized one below the workspace that a version can contain."""
+    return "\0" not in path and not {"", ".", ".."}.intersection(path.split("/")) and not is_refused(path, mode)
 
 
 def _write(repository: SnapshotRepository, files: Sequence[RewoundFile]) -> None:

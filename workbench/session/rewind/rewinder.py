@@ -18,6 +18,7 @@ from workbench.session.rewind.file_plan import FilePlan, plan_files, write_files
 from workbench.session.storage.active_path import ActivePath
 from workbench.session.storage.file_steps import transitions
 from workbench.session.workspace.files import WorkspaceFiles
+from workbench.session.workspace.repository import SnapshotRepository
 from workbench.text import counted, visible_path, well_formed
 from workbench.tools.tool import ToolDefinition
 
@@ -49,10 +50,11 @@ class Rewinder:
         self._files = files
         self._tools = tools
 
-    def preview(self, target: int) -> FilePlan:
-        """Return what a rewind would do to the files now. Raises RewindRefused, SnapshotError or StoreError."""
+    def preview(self, target: int, scope: RewindScope = "both") -> Rewound:
+        """Return the event that a rewind would record now. Raises RewindRefused, SnapshotError or StoreError."""
         self._check(target)
-        return self._plan(self._log.files_path_to(self._log.last_seq), self._log.files_path_to(target))
+        event = Rewound(target=target, scope=scope)
+        return event if scope == "conversation" else self._with_files(event)
 
     def rewind(self, target: int, scope: RewindScope = "both") -> Rewound:
         """Move the session to its state at event `target`, on whatever branch, and return the event.
@@ -65,10 +67,7 @@ class Rewinder:
             self._check(target)
         version = self._snapshot() if scope != "conversation" else None
         with self._log.lock:
-            self._check(target)
-            event = Rewound(target=target, scope=scope, version=version)
-            if version is not None:
-                event = self._with_files(event)
+            event = replace(self.preview(target, scope), version=version)
             closing = after_an_interrupt(self._log.state) if self._log.state.phase == "deciding" else ()
             self._log.commit(*closing, event)
             try:
@@ -89,19 +88,27 @@ class Rewinder:
             event = self._log.state.unfinished_rewind
             if event is None:
                 return
-            if self._files.is_foreign:
-                problem = "this session file is not yours, so its files were left as they are"
-            else:
-                root = self._files.root.path
-                resolver = PathContext(str(root), str(Path.home()))
-                allowed = (file for file in event.files if resolver.may_be_reverted(str(root / file.path)))
-                try:
-                    problem = self._write(replace(event, files=tuple(allowed)))
-                except WorkbenchError as error:
-                    problem = str(error)
+            try:
+                problem = self._finished(event)
+            except WorkbenchError as error:
+                problem = str(error)
             if problem:
                 notice = f"the session was moved to event {event.target}, but {problem}"
                 self._log.commit(VersionTaken(action_id=REWIND, notice=notice))
+
+    def _finished(self, event: Rewound) -> str:
+        """Write the files that may be written without the user; return in one line which were not."""
+        if self._files.is_foreign:
+            return "this session file is not yours, so its files were left as they are"
+        root = self._files.root.path
+        resolver = PathContext(str(root), str(Path.home()))
+        allowed = tuple(file for file in event.files if resolver.may_be_reverted(str(root / file.path)))
+        protected = [file.path for file in event.files if file not in allowed]
+        problem = self._write(replace(event, files=allowed))
+        named = (
+            f"{_listed(protected)} {_was(protected)} left alone, because such files are protected" if protected else ""
+        )
+        return "; ".join(filter(None, (named, problem)))
 
     def _check(self, target: int) -> None:
         state = self._log.state
@@ -119,27 +126,25 @@ class Rewinder:
             raise RewindRefused(_NO_VERSIONS)
         return version
 
-    def _plan(self, now: ActivePath, then: ActivePath) -> FilePlan:
-        repository = self._files.repository
-        if repository is None:
-            raise RewindRefused(_NO_VERSIONS)
-        return plan_files(repository, transitions(self._log.steps(), now, then))
-
     def _with_files(self, event: Rewound) -> Rewound:
         """Return the event with the files that it changes, and those that it cannot."""
         now, then = self._log.files_path_to(self._log.last_seq), self._log.files_path_to(event.target)
-        plan = self._plan(now, then)
+        plan = plan_files(self._repository(), transitions(self._log.steps(), now, then))
         omitted, copies = self._uncovered(now, then, plan)
-        return Rewound(
-            target=event.target,
-            scope=event.scope,
-            version=event.version,
+        return replace(
+            event,
             files=plan.files,
             directories=dict(plan.directories),
             conflicts=plan.conflicts,
             not_covered=omitted,
             copies=copies,
         )
+
+    def _repository(self) -> SnapshotRepository:
+        repository = self._files.repository
+        if repository is None:
+            raise RewindRefused(_NO_VERSIONS)
+        return repository
 
     def _uncovered(self, now: ActivePath, then: ActivePath, plan: FilePlan) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the files that the undone actions changed and no snapshot holds, and the safety copies they made."""
@@ -155,9 +160,7 @@ class Rewinder:
 
     def _write(self, event: Rewound) -> str:
         """Write the files of a rewind; return in one line which could not be written. Raises SnapshotError."""
-        repository = self._files.repository
-        if repository is None:
-            raise RewindRefused(_NO_VERSIONS)
+        repository = self._repository()
         with self._files.rewinding():
             result = write_files(repository, event)
         self._files.end_rewind(is_whole=not result.failures)

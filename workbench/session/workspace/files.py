@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from workbench.files.root_directory import Root
 from workbench.llm.model import Cancel
@@ -210,8 +210,9 @@ class WorkspaceFiles:
 
     def end_rewind(self, *, is_whole: bool) -> None:
         """Take the snapshot after a rewind; unless it `is_whole`, the next start tries again to write its files."""
-        self._begin()
-        self._request(SnapshotRequest("rewind", REWIND if is_whole else ""))
+        cause: Literal["rewind", "first"] = "rewind" if self._has_begun else "first"
+        self._has_begun = True
+        self._request(SnapshotRequest(cause, REWIND if is_whole else ""))
 
     def restore(self, copy_id: str) -> None:
         """Restore a safety copy in another thread, because it may be large. Raises RevertError or StoreError."""

@@ -21,6 +21,7 @@ from workbench.files.text_file import EditorError, decoded, decoded_versions
 from workbench.llm.model import Cancel
 from workbench.protocol.events import Event, FileDelta, FilesChanged, VersionTaken
 from workbench.protocol.placeholders import NOT_STORED, TOO_LARGE, is_placeholder_of, placeholder
+from workbench.protocol.rewind import REWIND
 from workbench.session.workspace.repository import Change, SnapshotError, SnapshotRepository
 from workbench.session.workspace.watcher import Changes, Watcher, native_changes
 from workbench.text import first_line, visible_path, well_formed
@@ -337,7 +338,7 @@ class SnapshotRecorder:
 
     def _carry_out(self, request: SnapshotRequest) -> list[Event]:
         try:
-            events = self._first() if request.cause == "first" else self._next(request)
+            events = self._first(request) if request.cause == "first" else self._next(request)
         except SnapshotError as error:
             return self._fail(request, str(error))
         except (OSError, ValueError, RuntimeError) as error:  # this thread must not end: actions would wait for it
@@ -346,17 +347,20 @@ class SnapshotRecorder:
         self._faults = 0
         return events
 
-    def _first(self) -> list[Event]:
-        """Take the first snapshot; report differences from the last one in the log as changes by other programs."""
+    def _first(self, request: SnapshotRequest) -> list[Event]:
+        """Take the first snapshot; report differences from the last one in the log as changes by other programs.
+
+        After a rewind that was finished only now, they are its changes, which the log has.
+        """
         self.repository.prepare()
         self._watcher.start()
         since = self._last
         self._last = self.repository.snapshot(timeout=_FIRST_TIMEOUT)
         self._cost = self.repository.listing_seconds
         events: list[Event] = []
-        if since and since != self._last:
+        if since and since != self._last and request.action_id != REWIND:
             events += self._changed_by_others(self._deltas(self._difference(since, self._last), {}))
-        return [*events, VersionTaken(version=self._last, notice=self._notice())]
+        return [*events, VersionTaken(version=self._last, action_id=request.action_id, notice=self._notice())]
 
     def _next(self, request: SnapshotRequest) -> list[Event]:
         paths, before = self._paths_to_scan(request), self._last
