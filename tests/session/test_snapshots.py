@@ -141,6 +141,7 @@ def test_snapshot_of_the_whole_directory_has_changes_of_permissions_alone(snapsh
     (snapshots.workspace / "a").chmod(0o600)
     second = snapshots.snapshot()
     assert second != first
+    assert snapshots.changed() == []
     restore(snapshots, first)
     assert stat.S_IMODE((snapshots.workspace / "a").stat().st_mode) == 0o644
 

@@ -9,6 +9,8 @@ from typing import TypeAlias
 
 MOST = 40_000
 """The most files whose signatures are remembered; the first version takes half of them at most."""
+_FEW = 1_000
+"""The most files whose modes are compared one by one."""
 _TICK = 10_000_000
 """The longest tick of a system's clock, in nanoseconds: two changes within one may leave the same times."""
 Signature: TypeAlias = tuple[int, ...] | None
@@ -47,7 +49,12 @@ class FileSignatures:
         return before != _UNSETTLED and before != signature(f"{self._directory}/{path}")
 
     def with_other_mode(self) -> list[str]:
-        """Return the remembered files whose mode differs now or may differ, which git mostly ignores."""
+        """Return the remembered files whose mode differs or may differ, which git mostly ignores; none of very many.
+
+        Where there are more than `_FEW` files, looking at each would take longer than git does for everything else.
+        """
+        if len(self._by_path) > _FEW:
+            return []
         return [path for path, before in self._by_path.items() if before is not None and self._may_differ(path, before)]
 
     def _may_differ(self, path: str, before: tuple[int, ...]) -> bool:

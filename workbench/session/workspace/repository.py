@@ -191,6 +191,8 @@ class SnapshotRepository:
         changed = self._changed_of_recorded(paths) if self._tree and paths is not None else None
         if changed is None:
             changed = self.changed(paths, timeout=timeout)
+            if paths is None:
+                changed = sorted({*changed, *self._signatures.with_other_mode()})
         before = self._metadata_before(timeout)
         if changed:
             self._record(changed, timeout)
@@ -257,7 +259,6 @@ class SnapshotRepository:
         if paths is None:
             output = self.git(["ls-files", "-z", "--others", "--modified", "--exclude-standard"], timeout=timeout)
             self.listing_seconds = time.monotonic() - began
-            output += listed(self._signatures.with_other_mode())
         else:  # `ls-files --modified` would look at every file of the directories that hold the paths
             output = self.git(["ls-files", "-z", "--others", "--exclude-standard", "--", *paths], timeout=timeout)
             output += self.git(["diff-files", "-z", "--name-only", "--", *paths], timeout=timeout)
