@@ -12,9 +12,10 @@ from workbench.llm.client import ProviderModel
 from workbench.llm.compatible import own_server
 from workbench.llm.factory import open_profile
 from workbench.llm.litellm_setup import load_litellm
-from workbench.llm.model import Cancel, ModelRequest, ModelUsage
+from workbench.llm.model import Cancel, ModelRequest
 from workbench.llm.price_table import entries
 from workbench.llm.pricing import cost_of
+from workbench.protocol.usage import Usage
 
 BASE = "http://127.0.0.1:9/v1"
 TOOL = {"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}
@@ -65,7 +66,7 @@ def test_price_is_known_where_the_server_is_the_providers_own(model, base):
     table = load_litellm().model_cost
     expected = None if entry is None else table.get(entry) or table[entry.partition("/")[2]]
     assert ProviderModel(model, api_base=base).prices == expected
-    assert entry is None or cost_of(ModelUsage(1000, 1000), expected)
+    assert entry is None or cost_of(Usage(input=1000, output=1000), expected)
 
 
 def test_table_read_without_litellm_is_the_one_litellm_has():

@@ -3,7 +3,6 @@
 import contextlib
 import itertools
 import json
-from dataclasses import asdict
 
 import pytest
 
@@ -18,12 +17,13 @@ from tests.session.fake_agent import Harness
 from workbench.agent.agent import Agent
 from workbench.config.settings import read_profile
 from workbench.llm.client import ProviderModel
-from workbench.llm.model import Cancel, ModelRequest, ModelUsage
+from workbench.llm.model import Cancel, ModelRequest
 from workbench.llm.pricing import cost_of
 from workbench.llm.retry import Patience
 from workbench.llm.route import tuning_of
 from workbench.llm.stream import read_usage
 from workbench.protocol.events import HistoryCondensed, ModelResponded
+from workbench.protocol.usage import Usage
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # litellm's own objects use what pydantic calls deprecated
 MOST_MARKS = 4
@@ -228,16 +228,16 @@ LONG = {
 @pytest.mark.parametrize(
     ("usage", "prices", "cost"),
     [
-        (ModelUsage(100, 1, cached=40, written=20), PRICES, 40 + 4 + 25 + 10),
-        (ModelUsage(100, 1, cached=40), PRICES, 60 + 4 + 10),
-        (ModelUsage(100, 1, written=20), {**PRICES, "cache_creation_input_token_cost": 0}, 110),
-        (ModelUsage(100, 1, cached=40), {**PRICES, "cache_read_input_token_cost": None}, 110),
-        (ModelUsage(100, 1, cached=90, written=90), PRICES, 9 + 12.5 + 10),
-        (ModelUsage(100, 1, cached=900, written=90), PRICES, 10 + 10),
-        (ModelUsage(1000, 1, cached=100), LONG, 900 + 10 + 10),
-        (ModelUsage(1001, 1, cached=101), LONG, 1800 + 20.2 + 10),
-        (ModelUsage(2001, 1, cached=1), LONG, 6000 + 0.2 + 10),
-        (ModelUsage(2000, 1), {**LONG, "price_is_set": True}, 2010),
+        (Usage(input=100, output=1, cached=40, written=20), PRICES, 40 + 4 + 25 + 10),
+        (Usage(input=100, output=1, cached=40), PRICES, 60 + 4 + 10),
+        (Usage(input=100, output=1, written=20), {**PRICES, "cache_creation_input_token_cost": 0}, 110),
+        (Usage(input=100, output=1, cached=40), {**PRICES, "cache_read_input_token_cost": None}, 110),
+        (Usage(input=100, output=1, cached=90, written=90), PRICES, 9 + 12.5 + 10),
+        (Usage(input=100, output=1, cached=900, written=90), PRICES, 10 + 10),
+        (Usage(input=1000, output=1, cached=100), LONG, 900 + 10 + 10),
+        (Usage(input=1001, output=1, cached=101), LONG, 1800 + 20.2 + 10),
+        (Usage(input=2001, output=1, cached=1), LONG, 6000 + 0.2 + 10),
+        (Usage(input=2000, output=1), {**LONG, "price_is_set": True}, 2010),
     ],
 )
 def test_cost_counts_cached_and_written_tokens_at_their_prices(usage, prices, cost):
@@ -269,5 +269,5 @@ def test_prices_of_the_user_replace_the_cache_prices_of_the_table(more, read, wr
     ],
 )
 def test_counts_of_the_cache_are_read_in_every_providers_fields(usage, counts):
-    read = asdict(read_usage({"prompt_tokens": 9, "completion_tokens": 1, **usage}))
-    assert (read["cached"], read["written"]) == counts
+    read = read_usage({"prompt_tokens": 9, "completion_tokens": 1, **usage})
+    assert (read.cached, read.written) == counts

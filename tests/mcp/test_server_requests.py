@@ -10,7 +10,6 @@ from tests.mcp.mcp_session import mcp_harness
 from tests.sandbox import wait_for
 from tests.session.fake_agent import calls, says
 from tests.tui.sample_session import WORKSPACE
-from workbench.llm.model import ModelUsage
 from workbench.mcp.elicitation import OddForm, WrongAnswer, fields_of
 from workbench.protocol.events import (
     ActionAssessed,
@@ -23,6 +22,7 @@ from workbench.protocol.events import (
     SessionStarted,
     UserMessage,
 )
+from workbench.protocol.usage import Usage
 from workbench.secrets.masker import MASKER
 from workbench.session.actions.decide import CommandError
 from workbench.session.recovery import after_a_stop
@@ -146,7 +146,7 @@ def decided(harness, verdict):
 
 def test_sampling_request_is_shown_completely_approved_and_charged(tmp_path, monkeypatch):
     MASKER.add("A_SAMPLE_KEY", "sk-sample-123456")
-    answer = replace(says("Four."), cost=0.25, usage=ModelUsage(input=7, output=2))
+    answer = replace(says("Four."), cost=0.25, usage=Usage(input=7, output=2))
     turns = (peek("sample"), answer, peek("sample"), says("fine"))
     with mcp_harness(tmp_path, monkeypatch, *turns, mode="medium", approved=True, has_user=True) as harness:
         harness.opened.session.send("go")

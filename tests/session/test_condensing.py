@@ -10,9 +10,10 @@ from msgspec.structs import replace
 from tests.session.fake_agent import Harness, NamedModel, calls, faults_of, says
 from tests.session.test_history import logs
 from workbench.agent.summary import summary_of, summary_request
-from workbench.llm.model import ContextOverflow, Message, ModelError, ModelResponse, ModelUsage
+from workbench.llm.model import ContextOverflow, Message, ModelError, ModelResponse
 from workbench.llm.signatures import BLOCKS
 from workbench.protocol.events import ActionObserved, HistoryCondensed
+from workbench.protocol.usage import Usage
 from workbench.session.actions.decide import CommandError
 from workbench.session.turn.condenser import FIRST_MESSAGES, find_condensable
 from workbench.session.turn.message_history import DROPPED, MessageHistory, Tagged, condensed, messages
@@ -20,7 +21,7 @@ from workbench.tools.request_condensation.definition import RequestCondensationT
 
 LOOK = ("look", {})
 ASK = ("request_condensation", {})
-SUMMARY = says("GOAL\ngo\nFACTS\nall is well", usage=ModelUsage(300, 20), cost=0.25)
+SUMMARY = says("GOAL\ngo\nFACTS\nall is well", usage=Usage(input=300, output=20), cost=0.25)
 
 
 @pytest.fixture
@@ -134,8 +135,8 @@ def test_history_above_the_message_limit_is_condensed_below_it(begun):
 
 
 def test_filling_context_window_is_condensed(begun):
-    full = calls(LOOK, usage=ModelUsage(7_990, 100, window=10_000))
-    d = begun(*looks(9, usage=ModelUsage(7_000, 100, window=10_000)), full, says("done"))
+    full = calls(LOOK, usage=Usage(input=7_990, output=100, window=10_000))
+    d = begun(*looks(9, usage=Usage(input=7_000, output=100, window=10_000)), full, says("done"))
     d.run()
     (event,) = condensings(d)
     assert event.reason == "tokens"
@@ -144,7 +145,7 @@ def test_filling_context_window_is_condensed(begun):
 
 @pytest.mark.parametrize("more", [{"condense_percent": 0}, {"context_window": 1_000_000}])
 def test_settings_define_when_a_window_is_full(begun, more):
-    d = begun(*looks(9, usage=ModelUsage(9_900, 90, window=10_000)), says("done"), summaries=(), **more)
+    d = begun(*looks(9, usage=Usage(input=9_900, output=90, window=10_000)), says("done"), summaries=(), **more)
     d.run()
     assert condensings(d) == []
 

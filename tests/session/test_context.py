@@ -3,7 +3,6 @@
 import pytest
 
 from tests.session.fake_agent import calls, faults_of, says
-from workbench.llm.model import ModelUsage
 from workbench.protocol.events import (
     ActionObserved,
     FileText,
@@ -14,7 +13,7 @@ from workbench.protocol.events import (
     UserMessage,
 )
 from workbench.protocol.resource_text import ResourceText
-from workbench.protocol.usage import ContextParts
+from workbench.protocol.usage import ContextParts, Usage
 from workbench.session.turn.context_window import PartCount
 from workbench.session.turn.message_history import MessageHistory
 
@@ -30,7 +29,7 @@ def result(text: str) -> ActionObserved:
 
 
 def test_parts_of_a_request_sum_up_to_the_providers_count(harness):
-    d = harness(calls(LOOK, usage=ModelUsage(1_000, 5)), says("Done.", usage=ModelUsage(1_400, 5)))
+    d = harness(calls(LOOK, usage=Usage(input=1_000, output=5)), says("Done.", usage=Usage(input=1_400, output=5)))
     d.session.send("x" * 400)
     d.run()
     first, second = (answer.parts for answer in answers(d))

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.session.fake_agent import calls, faults_of, says
-from workbench.llm.model import ModelUsage
 from workbench.protocol.events import HistoryCondensed, UserMessage
+from workbench.protocol.usage import Usage
 from workbench.session.limits import Limits, TokenCount
 from workbench.session.state import State
 from workbench.tools.executor import ToolExecutor
@@ -209,7 +209,7 @@ def test_empty_responses_between_texts_end_the_run_soon(ready):
 
 
 def used(given: int | None, made: int | None, **more):
-    return calls(("say", {"text": str(more)}), usage=ModelUsage(input=given, output=made))
+    return calls(("say", {"text": str(more)}), usage=Usage(input=given, output=made))
 
 
 def test_token_limit_pauses_a_run_and_a_message_continues(ready):

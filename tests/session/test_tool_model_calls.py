@@ -7,8 +7,8 @@ import pytest
 from tests.session.fake_agent import calls, says
 from tests.session.long_run import NAME, locations
 from workbench.config.settings import Settings
-from workbench.llm.model import ModelUsage
 from workbench.protocol.events import ActionObserved, ActionProposed, ModelAsked, RunEnded
+from workbench.protocol.usage import Usage
 from workbench.session import model_keys
 from workbench.session.session_factory import start_session
 from workbench.session.storage.session_list import list_sessions
@@ -38,7 +38,7 @@ def ran(tmp_path, monkeypatch):
         def run(merge, *later, **limits):
             (tmp_path / "a.py").write_text("def g():\n    return 2\n")
             arguments = {"path": str(tmp_path / "a.py"), "content": "return 3"}
-            edit = calls(("edit_file", arguments), usage=ModelUsage(10, 5), cost=0.25)
+            edit = calls(("edit_file", arguments), usage=Usage(input=10, output=5), cost=0.25)
             model = Played(edit, merge, *later, END)
             monkeypatch.setattr(model_keys, "open_profile", lambda profile, key: model)
             settings = Settings(model="fake/one", mode="never", tools={"edit_file": True}, **limits)
@@ -54,7 +54,7 @@ def ran(tmp_path, monkeypatch):
 
 
 def merge(text=MERGED, **more):
-    return says(text, **{"usage": ModelUsage(400, 30), "cost": 0.5, **more})
+    return says(text, **{"usage": Usage(input=400, output=30), "cost": 0.5, **more})
 
 
 def asked(log):

@@ -14,11 +14,11 @@ from tests.tui.app_driver import wait_until
 from tests.tui.picture_sessions import assess, begun
 from tests.tui.pictures import app_with, in_each_look, show_events, takes_answers, text_on
 from tests.tui.sample_session import START, WORKSPACE
-from workbench.llm.model import ModelUsage
 from workbench.protocol import events as ev
 from workbench.protocol import live
 from workbench.protocol.codec import encode
 from workbench.protocol.deletion_list import DeletedPath, DeletionList
+from workbench.protocol.usage import Usage
 from workbench.risk.commands import assess_command
 from workbench.risk.paths import PathContext
 from workbench.session.actions.assess import reasons, segments
@@ -108,7 +108,7 @@ def of_one_answer() -> tuple[Any, ...]:
             ("execute_bash", {"command": "make docs", "summary": "Rebuild the documentation"}, "MEDIUM"),
             ("execute_bash", {"command": "git clean -fdx && make", "summary": "Build from nothing"}, "LOW"),
             text="I shorten the sum, then rebuild everything.",
-            usage=ModelUsage(input=12_000, output=180, window=200_000),
+            usage=Usage(input=12_000, output=180, window=200_000),
             cost=0.021,
         )
         d = Harness(place, three)

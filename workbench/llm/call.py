@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
+import msgspec.structs
+
 from workbench.lazy_pattern import lazy_pattern
 from workbench.llm.errors import Fault
 from workbench.llm.exchange import Chunk, Exchange
@@ -368,7 +370,7 @@ class Answering:
             thinking=() if cut else joiner.thinking.whole,
             tool_calls=calls,
             finish_reason=cut or _reason(joiner.finish_reason, bool(calls)),
-            usage=replace(joiner.usage, window=window_of(prices)),
+            usage=msgspec.structs.replace(joiner.usage, window=window_of(prices)),
             cost=None if joiner.usage.input is None else cost_of(joiner.usage, prices),
             latency=time.monotonic() - self._begun,
             first_token=self._first_token,

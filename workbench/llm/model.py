@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 import msgspec
 
 from workbench.errors import WorkbenchError
+from workbench.protocol.usage import Usage
 
 Message: TypeAlias = dict[str, Any]
 """A chat message in OpenAI's format (role, content, tool_calls, tool_call_id)."""
@@ -27,20 +28,6 @@ class ToolCall(msgspec.Struct, frozen=True):
     """A line for each thing that was not read as it was written; empty for native calls."""
     error: str = ""
     """What is wrong with a call that could not be read, with what to send; empty for native calls."""
-
-
-@dataclass(frozen=True)
-class ModelUsage:
-    """Token counts; `None` if the provider reports none."""
-
-    input: int | None = None
-    output: int | None = None
-    cached: int | None = None
-    written: int | None = None
-    """Input tokens written to the provider's cache, which are charged."""
-    reasoning: int | None = None
-    window: int | None = None
-    """Size of the model's context window in tokens; `None` if unknown."""
 
 
 ToolChoice: TypeAlias = Literal["none", "auto", "required"]
@@ -77,7 +64,7 @@ class ModelResponse:
     """Signed reasoning blocks, to be sent back with the calls they led to."""
     tool_calls: tuple[ToolCall, ...] = ()
     finish_reason: str = "stop"
-    usage: ModelUsage = field(default_factory=ModelUsage)
+    usage: Usage = field(default_factory=Usage)
     cost: float | None = None
     latency: float = 0.0
     first_token: float | None = None

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from workbench.lazy_pattern import lazy_pattern
-from workbench.llm.model import ModelUsage
+from workbench.protocol.usage import Usage
 
 
-def cost_of(usage: ModelUsage, prices: Mapping[str, Any] | None) -> float | None:
+def cost_of(usage: Usage, prices: Mapping[str, Any] | None) -> float | None:
     """Return the cost in US dollars, or None if a price or a count is unknown.
 
     Input read from the provider's cache, and input written to it, has a price of its own if the table has one.

@@ -12,9 +12,10 @@ from typing import Any, TypeGuard
 import msgspec
 
 from workbench.llm.errors import fault_from_text
-from workbench.llm.model import Delta, ModelUsage, ToolCall
+from workbench.llm.model import Delta, ToolCall
 from workbench.llm.signatures import BLOCKS, ThinkingBlocks, bare_id, signature_of
 from workbench.llm.stream_decoder import BrokenStream
+from workbench.protocol.usage import Usage
 from workbench.text import well_formed
 
 _MOST_CHARACTERS = 2_100_000
@@ -53,7 +54,7 @@ class Joiner:
         self.id = ""
         self.model = ""
         self.finish_reason = ""
-        self.usage = ModelUsage()
+        self.usage = Usage()
         self.thinking = ThinkingBlocks()
         self._text: list[str] = []
         self._reasoning: list[str] = []
@@ -187,7 +188,7 @@ def joined(parts: list[str]) -> str:
     return well_formed(text)
 
 
-def read_usage(usage: dict[str, Any]) -> ModelUsage:
+def read_usage(usage: dict[str, Any]) -> Usage:
     """Return the token counts of OpenAI's usage object; missing or negative ones become None."""
     prompt, completion = usage.get("prompt_tokens_details"), usage.get("completion_tokens_details")
     details = prompt if isinstance(prompt, dict) else {}
@@ -199,7 +200,7 @@ def read_usage(usage: dict[str, Any]) -> ModelUsage:
         details.get("cache_write_tokens"),
         details.get("cache_creation_tokens"),
     )
-    return ModelUsage(
+    return Usage(
         input=_count(usage.get("prompt_tokens")),
         output=_count(usage.get("completion_tokens")),
         cached=next(filter(is_count, cached), None),

@@ -15,8 +15,9 @@ from typing import Any
 import msgspec
 
 from workbench.lazy_pattern import lazy_pattern
-from workbench.llm.model import Cancel, Delta, Message, ModelRequest, ModelResponse, ModelUsage, ToolCall
+from workbench.llm.model import Cancel, Delta, Message, ModelRequest, ModelResponse, ToolCall
 from workbench.llm.scripted.script import ANY, START, SUMMARY, ModelScript, ScriptedTurn, When, load_script
+from workbench.protocol.usage import Usage
 from workbench.text import well_formed
 
 _ID = lazy_pattern(r"s(\d+)-(\w+)-\d+")
@@ -242,7 +243,7 @@ def _calls(turn: ScriptedTurn, now: Situation) -> tuple[ToolCall, ...]:
     )
 
 
-def _estimate(turn: ScriptedTurn, now: Situation) -> ModelUsage:
+def _estimate(turn: ScriptedTurn, now: Situation) -> Usage:
     """Return plausible numbers, so that the screen's meters show something."""
     size = len(turn.text) + len(turn.reasoning) + sum(len(str(call.arguments)) for call in turn.calls)
-    return ModelUsage(input=1400 + 420 * now.answers, output=max(1, size // 4))
+    return Usage(input=1400 + 420 * now.answers, output=max(1, size // 4))

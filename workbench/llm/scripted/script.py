@@ -37,7 +37,8 @@ from typing import Any
 import msgspec
 
 from workbench.lazy_pattern import lazy_pattern
-from workbench.llm.model import ModelError, ModelUsage
+from workbench.llm.model import ModelError
+from workbench.protocol.usage import Usage
 
 START = "start"
 ANY = "any"
@@ -74,7 +75,7 @@ class ScriptedTurn(msgspec.Struct, frozen=True):
     text: str = ""
     reasoning: str = ""
     calls: tuple[ScriptedCall, ...] = ()
-    usage: ModelUsage | None = None
+    usage: Usage | None = None
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ def _turn(entry: object, above: str) -> ScriptedTurn:
         str(entry.get("text", "")).strip(),
         str(entry.get("reasoning", "")).strip(),
         tuple(_call(call, where) for call in _tables(entry, "call", where)),
-        None if usage is None else ModelUsage(**_fields(usage, _USAGE, "usage", where)),
+        None if usage is None else Usage(**_fields(usage, _USAGE, "usage", where)),
     )
 
 

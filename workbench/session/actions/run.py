@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Final, Protocol, TypeAlias
@@ -29,7 +29,6 @@ from workbench.protocol.events import (
     StaleFile,
 )
 from workbench.protocol.live import LiveEvent, ToolOutput
-from workbench.protocol.usage import Usage
 from workbench.risk import Assessment
 from workbench.secrets.masker import MASKER
 from workbench.secrets.stream import SecretStream
@@ -157,7 +156,7 @@ def record_model_call(response: ModelResponse) -> None:
     """Record the cost of a model response for the action that runs or is prepared in this thread."""
     call = CURRENT_CALL.get()
     if call is not None:
-        usage = Usage(**asdict(response.usage))
+        usage = response.usage
         cost, latency = response.cost, response.latency
         call.report(ModelAsked(action_id=call.action_id, model=response.model, usage=usage, cost=cost, latency=latency))
 

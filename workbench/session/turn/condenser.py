@@ -7,7 +7,6 @@ call.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from itertools import accumulate, pairwise
 
 import msgspec
@@ -16,7 +15,7 @@ from workbench.agent.summary import summary_of, summary_request
 from workbench.llm.model import Cancel, ContextOverflow, Delta, Message, Model, ModelError, ModelResponse
 from workbench.llm.signatures import BLOCKS, SIGNER
 from workbench.protocol.events import CondensingAsked, CondensingUndone, HistoryCondensed, OutputDropped
-from workbench.protocol.usage import CHARACTERS_PER_TOKEN, Usage
+from workbench.protocol.usage import CHARACTERS_PER_TOKEN
 from workbench.session.actions.decide import CommandError
 from workbench.session.limits import Limits
 from workbench.session.log import Log
@@ -151,7 +150,7 @@ class Condenser:
             summary=summary,
             reason=reason,
             model=response.model,
-            usage=Usage(**asdict(response.usage)),
+            usage=response.usage,
             cost=response.cost,
             latency=response.latency,
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import asdict
 from typing import Protocol
 
 from msgspec.structs import replace
@@ -15,7 +14,7 @@ from workbench.llm.call import takes_no_images
 from workbench.llm.model import Cancel, ContextOverflow, Delta, Message, Model, ModelError, ModelResponse, ToolChoice
 from workbench.protocol.events import ActionProposed, ModelResponded, RawToolCall, RunEnded
 from workbench.protocol.live import EnginePhase, EngineState, LiveEvent, ReasoningDelta, TextDelta
-from workbench.protocol.usage import ContextParts, Usage
+from workbench.protocol.usage import ContextParts
 from workbench.session.actions.decide import CommandError
 from workbench.session.actions.lifecycle import Actions
 from workbench.session.limits import MANY, NO_TOOLS, UNREADABLE, Limits, TokenCount, after_words, before_call
@@ -250,7 +249,7 @@ def _answer(response: ModelResponse, last_seq: int, parts: ContextParts) -> Mode
             for call in response.tool_calls
         ),
         finish_reason=response.finish_reason,
-        usage=Usage(**asdict(response.usage)),
+        usage=response.usage,
         cost=response.cost,
         latency=response.latency,
         first_token=response.first_token,
