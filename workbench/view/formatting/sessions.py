@@ -1,7 +1,7 @@
 """Rows of the sessions list as pieces fitted to a width; used only by the sessions screen.
 
 The sessions are grouped by directory, and the first one of a day names the day. Columns are dropped as the width
-shrinks: first the number of actions, then the changed lines, the cost and the day.
+shrinks: first the number of actions, then the changed lines, which get closer before, the cost and the day.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from workbench.session.storage.session_list import SearchMatch, SessionSummary
 
 _ENDS: Final = {"finished": ("done", "ok"), "error": ("failed", "failed"), "stuck": ("failed", "failed")}
-_WITH_ACTIONS, _WITH_LINES, _WITH_COST, _WITH_DAY = 100, 76, 66, 60
+_WITH_ACTIONS, _WITH_WIDE_LINES, _WITH_LINES, _WITH_COST, _WITH_DAY = 100, 76, 70, 66, 60
 _DAY = 11
 _MATCH_TITLE_WIDTH = 30
 
@@ -111,17 +111,30 @@ def _tail(row: SessionRow, width: int) -> Line:
     if width >= _WITH_ACTIONS and not entry.damaged:
         tail += [Piece(pad(counted(entry.actions, "action"), 13, right=True), "dim")]
     if width >= _WITH_LINES:
-        tail += _changed_lines(row)
+        tail += _changed_lines(row, is_close=width < _WITH_WIDE_LINES)
     if width >= _WITH_COST:
         cost = "" if entry.damaged else "price ?" if entry.cost is None else f"${entry.cost:.2f}"
         tail += [Piece(pad(cost, 9, right=True), "dim"), Piece("  ")]
     return [*tail, Piece(pad(state, 9), style), Piece(pad(f"{entry.updated.astimezone():%H:%M}", 7, right=True), "dim")]
 
 
-def _changed_lines(row: SessionRow) -> Line:
-    """Return the counts of lines like `+412 −38`, in two aligned columns; nothing is shown for none."""
-    added, removed = f"+{row.added}" if row.added else "", f"−{row.removed}" if row.removed else ""
-    return [Piece(pad(added, 8, right=True), "added"), Piece(pad(removed, 7, right=True), "removed")]
+def _changed_lines(row: SessionRow, *, is_close: bool) -> Line:
+    """Return the counts of lines like `+412 −38`, in two aligned columns; nothing is shown for none.
+
+    If `is_close`, the columns are narrow, and thousands are shown as `k`.
+    """
+    show, widths = (_short_count, (5, 6)) if is_close else (str, (8, 7))
+    added, removed = f"+{show(row.added)}" if row.added else "", f"−{show(row.removed)}" if row.removed else ""
+    return [Piece(pad(added, widths[0], right=True), "added"), Piece(pad(removed, widths[1], right=True), "removed")]
+
+
+def _short_count(count: int) -> str:
+    """Return a count in at most four characters, such as `412`, `1.2k`, `38k` or `2M`."""
+    if count < 1_000:
+        return str(count)
+    if count < 9_950:
+        return f"{count / 1_000:.1f}k"
+    return f"{count / 1_000:.0f}k" if count < 999_500 else f"{min(999, round(count / 1_000_000))}M"
 
 
 def session_state(entry: SessionSummary, *, is_busy: bool) -> tuple[str, str]:

@@ -1,0 +1,38 @@
+"""Rows of the sessions page: which columns they show at which width."""
+
+from datetime import timedelta
+
+import pytest
+
+from tests.tui.sample_session import START
+from workbench.session.storage.session_list import SessionSummary
+from workbench.view.formatting.sessions import SessionRow, session_row
+from workbench.view.wrapping import line_width
+
+
+def columns(width: int, added: int, removed: int) -> str:
+    entry = SessionSummary(id="s1", workspace="/home/ada/calc", title="Fix the sign", updated=START, cost=0.4)
+    line = session_row(SessionRow(entry, added=added, removed=removed), width, START + timedelta(hours=1))
+    assert line_width(line) == width
+    return "".join(piece.text for piece in line).partition("Fix the sign")[2]
+
+
+@pytest.mark.parametrize(
+    ("width", "added", "removed", "shown"),
+    [
+        (116, 412, 38, "+412    −38"),
+        (76, 12_345, 9_876, "+12345  −9876"),
+        (75, 412, 38, "+412   −38"),
+        (70, 1_234, 0, "+1.2k"),
+        (74, 9_949, 9_950, "+9.9k  −10k"),
+        (74, 999_499, 999_500, "+999k   −1M"),
+        (74, 10**12, 10**12, "+999M −999M"),
+        (74, 0, 7, "−7"),
+    ],
+)
+def test_changed_lines_are_shown_beside_the_cost_at_every_usual_width(width, added, removed, shown):
+    assert shown in columns(width, added, removed).partition("$0.40")[0]
+
+
+def test_narrow_rows_have_no_changed_lines():
+    assert "+" not in columns(69, 412, 38)
