@@ -192,6 +192,12 @@ def test_a_row_describes_the_decision_in_one_safe_line(where):
     assert details_of(denied).startswith(f"denied by you: asked by {MODE} · HIGH (agent: LOW) · changes files")
 
 
+@pytest.mark.parametrize(("session", "workspace"), [("s1", "calc"), ("s2", "notes")])
+def test_files_are_named_relative_to_the_workspace_of_their_own_session(where, session, workspace):
+    (edit,) = (each for each in rows(where) if DecisionFilter(f"session:{session} tool:editor").fits(each))
+    assert (edit.directory, edit.headline) == (workspace, "± src/calc.py")
+
+
 def test_decisions_command_lists_filters_and_exports(sandbox: Sandbox, monkeypatch):
     for name, value in sandbox.env.items():
         monkeypatch.setenv(name, value)

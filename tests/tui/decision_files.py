@@ -24,9 +24,9 @@ def act(name: str, tool: str, risk: Any, by: Any, rule: str, asked_by: str = "",
     ]
 
 
-def decisions() -> list[Any]:
+def decisions(workspace: str = "/home/ada/code/calc") -> list[Any]:
     """Return decisions by the user, by rules and by the mode."""
-    edit = {"path": "/home/ada/code/calc/src/calc.py", "command": "str_replace", "old_str": "y", "new_str": "x"}
+    edit = {"path": f"{workspace}/src/calc.py", "command": "str_replace", "old_str": "y", "new_str": "x"}
     return [
         *act("a", "execute_bash", "LOW", "mode", MODE, command="ls -la src"),
         *act("b", "execute_bash", "MEDIUM", "rule", "allow $ pytest *", command="pytest -q tests/test_calc.py"),
@@ -51,7 +51,7 @@ def keep_all_kinds() -> None:
         for event in act("h", "execute_bash", "MEDIUM", "mode", MODE, command="make check")
     ]
     notes = "/home/ada/code/notes"
-    keep("s2", "Notes", *decisions(), *step, at=START - timedelta(days=2), workspace=notes)
+    keep("s2", "Notes", *decisions(notes), *step, at=START - timedelta(days=2), workspace=notes)
     keep_decided("s1-tester", at=START - timedelta(days=3), parent="s2")
     damaged = keep("s9", "x")
     damaged.write_bytes(b"torn" * 2_000)
