@@ -240,7 +240,7 @@ async def test_f8_in_the_diff_viewer_goes_back_to_the_plan_and_asks():
         await pilot.press("n")
         await wait_until(pilot, lambda: not isinstance(app.screen, PlanScreen))
         await pilot.press("f5")
-        await wait_until(pilot, lambda: "The plan needs approval   F8 Answer" in text_on(app))
+        await wait_until(pilot, lambda: "The plan needs approval" in text_on(app))
         await pilot.press("f8")
         await wait_until(pilot, lambda: is_armed(app))
         assert len(app.screen_stack) == 2

@@ -58,11 +58,11 @@ def _hunks(hunk: int, count: int) -> str:
     return f"   {counted(count, 'hunk')}"
 
 
-def waiting_lines(comments: int, send_key: str, actions: int, answer_key: str, *, has_plan: bool = False) -> list[str]:
-    """Return the reminders, each with its key: actions or a plan to decide on, and unsent comments."""
+def waiting_lines(comments: int, send_key: str, actions: int, *, has_plan: bool = False) -> list[str]:
+    """Return the reminders: actions or a plan to decide on, whose key is among the hints, and unsent comments."""
     verb = "needs" if actions == 1 else "need"
     what = f"{counted(actions, 'action')} {verb} approval" if actions else "The plan needs approval" if has_plan else ""
-    lines = [f"{what}   {answer_key} Answer"] if what else []
+    lines = [what] if what else []
     return [*lines, f"{counted(comments, 'unsent comment')}   {send_key} Send"] if comments else lines
 
 
@@ -267,8 +267,8 @@ class ViewerStatus:
         self.text = text
         keys = bound_keys(self._screen)
         comments = len(self._review.comments) if self._review else 0
-        send, answer = keys.get("viewer.send-comments", "Ctrl+S"), keys.get("viewer.answer", "F8")
-        waiting = waiting_lines(comments, send, self._waiting, answer, has_plan=self._has_plan)
+        send = keys.get("viewer.send-comments", "Ctrl+S")
+        waiting = waiting_lines(comments, send, self._waiting, has_plan=self._has_plan)
         line = "   ".join(filter(None, (visible(text, lines=False), *waiting)))
         self.line.update(Content(line))
         self.line.display = bool(line)
