@@ -13,13 +13,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.device_server import DeviceServer
 from tests.fakes.model_server import ModelServer
 from tests.mcp.conftest import fake_server
 from tests.sandbox import Sandbox, bash, finish, wait_for
 from tests.terminal.allowed_output import strange
 from tests.terminal.terminal import Terminal
 from workbench.ascii import in_ascii, wants_ascii
-from workbench.protocol.events import ActionDecided, ActionObserved, Event, UserMessage
+from workbench.protocol.events import ActionDecided, ActionObserved, Event, SettingsChanged, UserMessage
 from workbench.session.session_names import session_path
 from workbench.session.storage.session_list import list_sessions
 from workbench.session.storage.store import Store
@@ -65,6 +66,43 @@ def log(sandbox: Sandbox) -> list[Event]:
 
 def decided(sandbox: Sandbox) -> list[ActionDecided]:
     return [event for event in log(sandbox) if isinstance(event, ActionDecided) and event.by == "person"]
+
+
+def models_chosen(sandbox: Sandbox) -> list[str]:
+    return [event.model for event in log(sandbox) if isinstance(event, SettingsChanged) and event.model]
+
+
+def test_model_command_signs_in_to_github_copilot(sandbox: Sandbox):
+    tokens = sandbox.home / "copilot"
+    with (
+        DeviceServer(*["authorization_pending"] * 10_000) as github,
+        plain(sandbox, finish("Hello."), GITHUB_COPILOT_TOKEN_DIR=str(tokens), **github.env) as terminal,
+    ):
+        asked(terminal, "\n>")
+        terminal.type("/model github_copilot/gpt-5\n")
+        terminal.wait_for("Open https://github.com/login/device and enter the code ABCD-1234.")
+        wait_for(lambda: len(github.polls) > 2, "the token to be requested")
+        assert not tokens.exists()
+        github.script.clear()
+        terminal.wait_for("Signed in.")
+        wait_for(lambda: "github_copilot/gpt-5" in models_chosen(sandbox), "the model to change")
+        leave(terminal)
+    assert (tokens / "access-token").read_text() == "gho_secret"
+    assert github.codes == 1
+
+
+def test_refused_sign_in_keeps_the_model(sandbox: Sandbox):
+    tokens = sandbox.home / "copilot"
+    with (
+        DeviceServer("access_denied") as github,
+        plain(sandbox, finish("Hello."), GITHUB_COPILOT_TOKEN_DIR=str(tokens), **github.env) as terminal,
+    ):
+        asked(terminal, "\n>")
+        terminal.type("/model github_copilot/gpt-5\n")
+        terminal.wait_for("Not signed in: You refused the sign-in on GitHub.")
+        leave(terminal)
+    assert models_chosen(sandbox) == []
+    assert not tokens.exists()
 
 
 def test_rejected_key_is_followed_by_what_to_do(sandbox: Sandbox):

@@ -6,6 +6,7 @@ import pytest
 from textual import events
 from textual.widgets import Input, OptionList
 
+from tests.fakes.device_server import DeviceServer
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Fault, Turn
 from tests.tui.app_driver import armed, wait_until, workbench_app
@@ -14,6 +15,7 @@ from tests.tui.pictures import text_on
 from tests.tui.sample_session import Script
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings, load_settings
+from workbench.engine.model_test import ModelTestOutcome
 from workbench.llm.key_store import KeyStore, key_name
 from workbench.tui.screens.first_run import FirstRunScreen
 from workbench.tui.screens.help import HelpScreen
@@ -168,6 +170,51 @@ async def test_failing_model_gives_the_reason_and_can_be_retried_or_used_anyway(
         await wait_until(pilot, lambda: started == ["none-such"])
         assert any("it is not saved" in message for message in notices)
         assert app.settings.profile("none-such").model == "scripted/none-such"
+
+
+class WorkingTest:
+    """A test call that works."""
+
+    def result(self) -> ModelTestOutcome:
+        return ModelTestOutcome(True, "OK")
+
+    def stop(self) -> None:
+        """There is nothing to stop."""
+
+
+@pytest.mark.parametrize(("row", "name"), [("GitHub Copilot", "gpt-5"), ("Other", "github_copilot/gpt-5")])
+async def test_copilot_is_chosen_after_a_sign_in_with_a_code(where, monkeypatch, row, name):
+    tested = []
+    monkeypatch.setattr(
+        "workbench.tui.screens.first_run.ModelTest", lambda *model: tested.append(model) or WorkingTest()
+    )
+    monkeypatch.setenv("GITHUB_COPILOT_TOKEN_DIR", str(where.config / "copilot"))
+    app, started = first_app(where, [way for way in ways(Settings()) if way.provider == "github_copilot"])
+    with DeviceServer(*["authorization_pending"] * 10_000) as server:
+        for variable, value in server.env.items():
+            monkeypatch.setenv(variable, value)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await ready(pilot)
+            screen = app.screen
+            if row == "GitHub Copilot":
+                await pilot.press("1")  # More providers…
+                assert "sign in with a code" in text_on(app)
+            await chosen(pilot, row)
+            field = screen.query_one(ModelInput)
+            screen.set_focus(field)
+            field.value = name
+            await pilot.press("enter")
+            await wait_until(pilot, lambda: "ABCD-1234" in text_on(app) and len(server.polls) > 2)
+            await pilot.press("escape")
+            await wait_until(pilot, lambda: app.screen is screen)
+            assert tested == started == []
+            await armed(pilot)
+            await pilot.press("x", "backspace", "enter")
+            await wait_until(pilot, lambda: server.codes == 2)
+            server.script.clear()
+            await wait_until(pilot, lambda: started == ["gpt-5"])
+    assert tested == [("github_copilot/gpt-5", "", "")]
+    assert load_settings(where, {}).profile("gpt-5").model == "github_copilot/gpt-5"
 
 
 @pytest.mark.parametrize("storage", ["keyring", "file"])

@@ -52,6 +52,7 @@ PROVIDERS: Final = {
     "cohere_chat": ListedProvider("Cohere"),
     "perplexity": ListedProvider("Perplexity"),
     "azure": ListedProvider("Azure OpenAI"),
+    "github_copilot": ListedProvider("GitHub Copilot"),
 }
 """The providers listed at the first run, in order."""
 

@@ -15,6 +15,7 @@ from workbench.client.threads import in_daemon
 from workbench.config.modes import MODES, NEVER
 from workbench.diff.hunks import compare
 from workbench.plain.line_input import Console, LineAsker
+from workbench.plain.model_switch import ModelSwitch
 from workbench.plain.narration import (
     begun,
     call_lines,
@@ -82,10 +83,15 @@ class Commands:
         client: Client,
         print_lines: Callable[..., None],
         others: Mapping[str, Callable[[], None]],
+        *,
         never_ask: Callable[[], None],
+        use_model: Callable[[str], None],
     ) -> None:
-        """Set the actions of the commands; `never_ask` sets the mode that never asks if the user confirms it."""
+        """Set the actions of the commands; `never_ask` sets the mode that never asks if the user confirms it, and
+        `use_model` switches to a model.
+        """
         self._never_ask = never_ask
+        self._use_model = use_model
         self._state = state
         self._client = client
         self._print = print_lines
@@ -119,7 +125,7 @@ class Commands:
         elif name == "approve":
             self._approve_plan(argument)
         elif name == "model" and argument:
-            self._client.send(ChangeSettings(model=argument))
+            self._use_model(argument)
         else:
             self._print(f"There is no {first_line(line, 60)}. There are /{', /'.join(WORDS)}.")
 
@@ -233,7 +239,9 @@ class PlainSession:
         *,
         offers: ServerOffers,
         custom: CustomCommands,
+        model_of: Callable[[str], str],
     ) -> None:
+        """`model_of` returns the model, as `provider/model`, of a name that `/model` accepts."""
         self._custom = custom
         self._client = client
         self._state = state
@@ -244,7 +252,10 @@ class PlainSession:
         self._prompts = ServerPrompts(client, offers, console.print, self._send)
         others = {"question": self._ask_again, "quit": self._leave, "exit": self._leave, "send": self._prompts.send}
         self._never_ask = NeverAsk(self._asker, client, self._refresh, self._ended)
-        self._commands = Commands(state, client, console.print, others, self._never_ask.open)
+        models = ModelSwitch(client, console.print, model_of, self._ended)
+        self._commands = Commands(
+            state, client, console.print, others, never_ask=self._never_ask.open, use_model=models.use
+        )
         self._question: tuple[_QuestionKey, asyncio.Task[None]] | None = None
         self._settled: set[_QuestionKey] = set()
         self._later: set[_QuestionKey] = set()

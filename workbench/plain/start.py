@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from workbench.agent.custom_commands import CustomCommands
@@ -105,9 +106,8 @@ def open_plain(
     state = SessionState(workspace=str(workspace), model=settings.model or "", mode=settings.mode)
     offers = ServerOffers(lambda: settings, workspace)
     custom = CustomCommands(lambda: settings, workspace, locations)
-    code = asyncio.run(
-        _talk(lambda: PlainSession(client, state, workspace, console, offers=offers, custom=custom), prompt)
-    )
+    start = partial(PlainSession, client, state, workspace, console, offers=offers, custom=custom)
+    code = asyncio.run(_talk(partial(start, model_of=lambda name: settings.profile(name).model), prompt))
     if code > 128:
         _insist(code)
     client.close(stop=code > 128)

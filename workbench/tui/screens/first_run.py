@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from textual import events, on
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
@@ -19,10 +20,12 @@ from textual.widgets.option_list import Option
 from workbench.client.threads import in_daemon
 from workbench.engine.model_test import ModelTest, ModelTestOutcome
 from workbench.errors import WorkbenchError
+from workbench.llm.device_sign_in import needs_sign_in
 from workbench.llm.key_store import Storage
 from workbench.secrets.system_keyring import keyring_is_usable
 from workbench.text import visible
 from workbench.tui.key_names import hint_content
+from workbench.tui.open_screens import open_device_sign_in
 from workbench.tui.screens.form_early_input import FormEarlyInput
 from workbench.tui.screens.provider_form import ProviderForm
 from workbench.tui.settings.providers import OTHER, OpenForm, Way, is_offered_first, models_of, wrong_way
@@ -195,13 +198,11 @@ class FirstRunScreen(ModalScreen[Way | None]):
 
     def _fill(self) -> None:
         offered = [way for way in self._ways if is_offered_first(way) or not self._has_more]
-        more = [_MORE] if len(offered) < len(self._ways) else []
-        self._rows = [*offered, *more, OTHER, DEMO]
+        self._rows = [*offered, *[_MORE] * (len(offered) < len(self._ways)), OTHER, DEMO]
         rows = self.query_one("#first-rows", OptionList)
-        before = rows.highlighted or 0
-        rows.clear_options()
-        rows.add_options(_options(self._rows))
-        rows.highlighted = None if self._is_editing and self._opened else min(before, len(self._rows) - 1)
+        before = min(rows.highlighted or 0, len(self._rows) - 1)
+        rows.set_options(_options(self._rows))
+        rows.highlighted = None if self._is_editing and self._opened else before
 
     @on(OptionList.OptionSelected, "#first-rows")
     def on_chosen(self, chosen: OptionList.OptionSelected) -> None:
@@ -294,6 +295,8 @@ class FirstRunScreen(ModalScreen[Way | None]):
         self._wait()
 
     async def _test(self, way: Way, key: str) -> None:
+        if not await _is_signed_in(self.app, way, key):
+            return self._form.show_note("✗ Not signed in")
         outcome = await self._model_tests.run(way, key)
         if outcome is None or not self.is_attached:
             return
@@ -324,6 +327,20 @@ class FirstRunScreen(ModalScreen[Way | None]):
     def _wait(self) -> None:
         """Begin the quiet time, during which no choice is accepted."""
         self.confirmation.ask(self)
+
+
+async def _is_signed_in(app: App[Any], way: Way, key: str) -> bool:
+    """Let the user sign in if the model needs it; return False if they cancel."""
+    if key or not way.has_sign_in or not needs_sign_in(way.model):
+        return True
+    answer: asyncio.Future[bool] = asyncio.Future()
+
+    def done(is_signed_in: bool | None) -> None:
+        if not answer.done():
+            answer.set_result(bool(is_signed_in))
+
+    open_device_sign_in(app, way.model, done)
+    return await answer
 
 
 def _note(line: str) -> Content:

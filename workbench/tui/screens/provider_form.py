@@ -143,7 +143,7 @@ class ProviderForm(Vertical):
         self._way, self._asked = way, None
         self.border_title = visible(way.title or way.model, lines=False)
         is_local = bool(way.names) and not way.profile
-        self.query_one("#form-key-row").display = not is_local
+        self.query_one("#form-key-row").display = not (is_local or way.has_sign_in)
         self.query_one("#form-address-row").display = bool(way.api_base) or way.provider in ("", "azure")
         has_key = way.is_ready and not way.names and not way.profile
         self.query_one(KeyField).start(f"{way.what} · paste another to replace it" if has_key else "type or paste it")
@@ -153,7 +153,8 @@ class ProviderForm(Vertical):
         model.value = way.name
         model.placeholder = "its name" if way.provider or way.api_base else "its name; without a URL, provider/model"
         self.show_note(note)
-        first: Widget = self.query_one(KeyField) if not (way.is_ready or is_local) or note else model
+        needs_key = not (way.is_ready or is_local or way.has_sign_in)
+        first: Widget = self.query_one(KeyField) if needs_key or note else model
         self.screen.set_focus(self._url if not way.provider and not way.api_base else first)
 
     def set_names(self, names: Sequence[str], note: str = "") -> None:

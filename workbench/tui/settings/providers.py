@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.errors import WorkbenchError
+from workbench.llm.device_sign_in import PROVIDER as SIGN_IN_PROVIDER
+from workbench.llm.device_sign_in import needs_sign_in
 from workbench.text import counted
 
 if TYPE_CHECKING:
@@ -49,6 +51,11 @@ class Way:
     def provider(self) -> str:
         """The provider; empty if unknown."""
         return self.model.partition("/")[0]
+
+    @property
+    def has_sign_in(self) -> bool:
+        """Whether the provider has a sign-in in place of API keys."""
+        return self.provider == SIGN_IN_PROVIDER and not self.api_base
 
     @property
     def name(self) -> str:
@@ -101,13 +108,16 @@ def _providers() -> Iterator[Way]:
     for provider, about in PROVIDERS.items():
         model = f"{provider}/{default_model(provider) or _UNNAMED}"
         variable, stored = key_in_environment(model), store.find(key_name(model))
-        if variable:
+        is_signed_in = provider == SIGN_IN_PROVIDER and not needs_sign_in(model)
+        if provider == SIGN_IN_PROVIDER:
+            what = "signed in" if is_signed_in else "sign in with a code…"
+        elif variable:
             what = f"{variable} found"
         elif stored is not None:
             what = f"key in {'the system keyring' if stored.storage == 'keyring' else 'a private file'}"
         else:
             what = "paste a key…"
-        yield Way(model, what, title=about.title, is_ready=bool(variable or stored))
+        yield Way(model, what, title=about.title, is_ready=bool(variable or stored or is_signed_in))
 
 
 def is_offered_first(way: Way) -> bool:
