@@ -36,10 +36,9 @@ def test_session_goes_back_to_a_checkpoint_and_on_again(sandbox: Sandbox):
     assert "  create  old.txt" in done.stdout, done.stderr
     assert "  delete  d/new.txt" in done.stdout
     assert files(sandbox) == {"a.txt": "mine\none\n", "old.txt": "old\n"}
-    assert [line.split()[0] for line in sandbox.ohw("rewind", session).stdout.splitlines()] == [
-        listed[0].split()[0],
-        first,
-    ]
+    *active, branch = sandbox.ohw("rewind", session).stdout.splitlines()
+    assert [line.split()[0] for line in active] == [listed[0].split()[0], first]
+    assert "back to before the rewind: go" in branch
     sandbox.ohw("rewind", session, "--redo", "--yes")
     assert files(sandbox) == later
 
@@ -60,4 +59,4 @@ def test_export_has_all_branches_and_its_import_is_where_the_session_is(sandbox:
     kinds = [json.loads(line)["kind"] for line in exported.read_text().splitlines()]
     assert kinds.count("action_observed") >= 2
     done = sandbox.ohw("import", str(exported))
-    assert "no message yet" in sandbox.ohw("rewind", "--last").stdout, done.stdout
+    assert "before: go" not in sandbox.ohw("rewind", "--last").stdout, done.stdout

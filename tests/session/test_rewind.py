@@ -435,8 +435,8 @@ def test_digest_of_a_long_log_follows_the_active_path_and_counts_the_cost_of_all
         shown = [event.kind for event in part(store, 5, store.last_seq + 1)]
     assert (found.actions, found.cost) == (1, 2.0)
     assert [event.text for event in found.relevant_events if event.kind == "model_responded"] == ["answer 1"]
-    assert kinds == ["session_started", "user_message", "model_responded", "settings_changed"]
-    assert shown == ["model_asked", "settings_changed", "rewound"]
+    assert kinds == ["session_started", "user_message", "model_responded", "settings_changed", "rewound"]
+    assert shown == ["model_asked", "settings_changed", "branch", "rewound"]
 
 
 def test_paths_of_a_log_follow_its_rewinds():

@@ -17,9 +17,11 @@ from workbench.protocol.commands import (
     DropOutput,
     GetPrompt,
     Interrupt,
+    PreviewRewind,
     ReopenModel,
     RestoreCopy,
     RevertFiles,
+    RewindSession,
     RunUserCommand,
     SendMessage,
     UnqueueMessage,
@@ -39,6 +41,10 @@ class FakeClient:
 
     def history(self) -> Sequence[Any]:
         return self._history
+
+    def forget_history(self, history: Sequence[Any]) -> None:
+        """Replace what a screen reads when it reads the history again."""
+        self._history = list(history)
 
     async def receive(self) -> Sequence[Incoming]:
         first = await self._messages.get()
@@ -88,6 +94,8 @@ _SHORT: dict[type[Command], Callable[[Any], tuple[Any, ...]]] = {
     RevertFiles: lambda it: ("take_back", *it.files),
     RestoreCopy: lambda it: ("restore", it.copy_id),
     ReopenModel: lambda it: ("reopen_model",),
+    PreviewRewind: lambda it: ("preview", it.target, it.scope, *it.overwrites),
+    RewindSession: lambda it: ("rewind", it.target, it.scope, *it.overwrites),
     GetPrompt: lambda it: ("ask_prompt", it.server, it.name, it.arguments),
     ChangeSettings: _setting,
 }

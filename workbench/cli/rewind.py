@@ -11,15 +11,19 @@ from workbench.cli.common import chosen_session, print_line, settings_of
 from workbench.config.locations import Locations
 from workbench.errors import UsageError
 from workbench.protocol.events import Rewound
-from workbench.protocol.rewind import RewindScope, RewoundFile
-from workbench.session.rewind.checkpoints import Checkpoint, checkpoints_of
+from workbench.protocol.rewind import RewindScope
+from workbench.session.rewind.checkpoints import checkpoints_of
 from workbench.session.session_factory import open_session
 from workbench.session.session_names import session_path
 from workbench.session.storage.active_path import rewinds_of
 from workbench.session.storage.store import Store
-from workbench.text import counted, first_line, revealed, visible_path
+from workbench.text import counted
+from workbench.view.formatting.actions import plus_minus
+from workbench.view.rewind import preview_rows, read_checkpoints
+from workbench.view.wrapping import clip
 
 _NAMED = 20
+_TITLE_WIDTH = 78
 
 
 def rewind(arguments: Namespace) -> int:
@@ -45,20 +49,15 @@ def rewind(arguments: Namespace) -> int:
 
 
 def _list(locations: Locations, session_id: str) -> int:
-    with Store.open(session_path(locations, session_id), readonly=True) as store:
-        checkpoints = checkpoints_of(store)
-    for each in checkpoints:
-        when = f"{each.at:%Y-%m-%d %H:%M} UTC"
-        files = counted(len(each.files), "file") if each.files else ""
-        print_line(f"{each.seq:>6}  {when}  {files:>8}  {_title(each)}".rstrip())
-    if not checkpoints:
+    rows = read_checkpoints(session_path(locations, session_id))
+    for row in rows:
+        when = f"{row.at:%Y-%m-%d %H:%M} UTC"
+        files = counted(len(row.files), "file") if row.files else ""
+        lines = plus_minus(row.added, row.removed) if row.added or row.removed else ""
+        print_line(f"{row.seq:>6}  {when}  {files:>8}  {lines:>11}  {clip(row.title, _TITLE_WIDTH)}".rstrip())
+    if not rows:
         print_line("This session has no message yet.")
     return 0
-
-
-def _title(checkpoint: Checkpoint) -> str:
-    text = first_line(checkpoint.text, 70, revealed)
-    return f"after: {text}" if checkpoint.tool else f"before: {text}"
 
 
 def _target(locations: Locations, session_id: str, arguments: Namespace) -> tuple[int, RewindScope]:
@@ -69,10 +68,11 @@ def _target(locations: Locations, session_id: str, arguments: Namespace) -> tupl
             if not rewinds:
                 raise UsageError("this session was never rewound, so there is nothing to redo")
             return rewinds[-1].seq - 1, rewinds[-1].scope
-        targets = {each.seq: each.target for each in checkpoints_of(store)}
+        targets = {each.seq: each for each in checkpoints_of(store)}
     if arguments.event not in targets:
         raise UsageError(f"event {arguments.event} is no checkpoint; `ohw rewind {session_id}` lists them")
-    return targets[arguments.event], cast(RewindScope, arguments.only or "both")
+    chosen = targets[arguments.event]
+    return chosen.target, cast(RewindScope, arguments.only or chosen.scope)
 
 
 def _described(event: Rewound) -> Iterator[str]:
@@ -80,9 +80,8 @@ def _described(event: Rewound) -> Iterator[str]:
     if event.scope == "conversation":
         yield "The files stay as they are."
         return
-    lines = [f"{_verb(file):<7} {visible_path(file.path)}" for file in event.files]
-    lines += [f"keep    {visible_path(path)}  (you changed it too)" for path in event.conflicts]
-    lines += [f"keep    {visible_path(path)}  (not in the file versions)" for path in event.not_covered]
+    rows = preview_rows(event)
+    lines = [f"{row.verb:<7} {row.path}{f'  ({row.note})' if row.note else ''}" for row in rows]
     yield from (f"  {line}" for line in lines[:_NAMED])
     if len(lines) > _NAMED:
         yield f"  and {counted(len(lines) - _NAMED, 'more file')}"
@@ -90,14 +89,6 @@ def _described(event: Rewound) -> Iterator[str]:
         yield f"To restore files that a command deleted: ohw restore {copy}"
     if not lines:
         yield "No file differs."
-
-
-def _verb(file: RewoundFile) -> str:
-    if file.is_merged:
-        return "merge"
-    if not file.after:
-        return "delete"
-    return "write" if file.before else "create"
 
 
 def _is_confirmed() -> bool:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from workbench.protocol.commands import Command
     from workbench.protocol.events import Event
     from workbench.protocol.live import LiveEvent
-    from workbench.session.storage.paging import Digest
+    from workbench.session.storage.paging import Branch, Digest
 
 
 class Disconnected(Struct, frozen=True):
@@ -54,7 +54,7 @@ class Past(Protocol):
     def start(self, end: int) -> int:
         """Return the `seq` of the first event of the last part before event `end`; 1 if that part begins the log."""
 
-    def part(self, end: int) -> Sequence[Event]:
+    def part(self, end: int) -> Sequence[Event | Branch]:
         """Return the last part before event `end`."""
 
 
@@ -64,21 +64,22 @@ class EventHistory(Struct, frozen=True):
     Older parts, including those that a screen showed and dropped, are read from `past`.
     """
 
-    events: Iterable[Event]
+    events: Iterable[Event | Branch]
     past: Past | None = None
     digest: Digest | None = None
 
-    def __iter__(self) -> Iterator[Event]:
+    def __iter__(self) -> Iterator[Event | Branch]:
         return iter(self.events)
 
 
 class Client(Protocol):
     """One session as a front end sees it."""
 
-    def history(self) -> Iterable[Event]:
+    def history(self) -> Iterable[Event | Branch]:
         """Return the events that the log holds now; they are read from the session file while iterating, in any thread.
 
-        It may be an `EventHistory` that starts with the last part of the log and gives access to the older parts.
+        It may be an `EventHistory` that starts with the last part of the log and gives access to the older parts. After
+        a rewind it is called again, because other events count then; messages that it includes may still be received.
         """
 
     async def receive(self) -> Sequence[Incoming]:

@@ -18,6 +18,7 @@ from workbench.errors import WorkbenchError
 if TYPE_CHECKING:
     from workbench.protocol.commands import Command
     from workbench.protocol.events import Event
+    from workbench.session.storage.paging import Branch
 
 
 class DeferredClient:
@@ -32,17 +33,22 @@ class DeferredClient:
         self._closed = False
         self._stop = False
 
-    def history(self) -> Iterable[Event]:
-        """Create the client and read the log; blocks, so call it from a thread and iterate over the result in one."""
+    def history(self) -> Iterable[Event | Branch]:
+        """Create the client, unless it exists, and read the log.
+
+        Blocks, so call it from a thread and iterate over the result in one.
+        """
         try:
-            client = self._make()
-            self._stand_in(client)
+            client = self._client
+            if client is None:
+                client = self._make()
+                self._stand_in(client)
             history = client.history()
         except WorkbenchError as error:
             self._lost = Disconnected(str(error), for_good=True)
             return ()
 
-        def read() -> Iterator[Event]:
+        def read() -> Iterator[Event | Branch]:
             try:
                 yield from history
             except WorkbenchError as error:

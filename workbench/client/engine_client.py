@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from workbench.client.client import CommandRefused, Disconnected, EngineNotice, EngineStalled, EventHistory, Incoming
 from workbench.client.log_reader import FilePast, read_history
@@ -29,6 +30,9 @@ from workbench.protocol.live import Notice
 from workbench.session.session_names import session_path, socket_path
 from workbench.session.storage.cleanup import has_no_event
 from workbench.session.storage.store import Store
+
+if TYPE_CHECKING:
+    from workbench.session.storage.paging import Branch
 
 _GREETING = 30.0
 _SILENCE_MS = 1_000
@@ -225,16 +229,17 @@ class EngineClient:
         self._parting = Leave()
         self._worker: threading.Thread | None = None
 
-    def history(self) -> Iterable[Event]:
+    def history(self) -> Iterable[Event | Branch]:
         """Return the stored events, for a long log those of its last part; starts the engine concurrently.
 
         Raises StoreError.
         """
         store = None
-        if not self._launch.is_new:
+        if not self._launch.is_new or self._worker is not None:
             store = Store.open(self._path, readonly=True)
-            self._last_seq = store.last_seq
-        self._worker = start_watched(self._run_commands, self._died, "client-commands")
+            self._last_seq = max(self._last_seq, store.last_seq)
+        if self._worker is None:
+            self._worker = start_watched(self._run_commands, self._died, "client-commands")
         return read_history(store) if store else EventHistory((), FilePast(self._path))
 
     def send(self, command: Command) -> None:

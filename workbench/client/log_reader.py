@@ -7,7 +7,7 @@ from pathlib import Path
 
 from workbench.client.client import EventHistory
 from workbench.protocol.events import Event
-from workbench.session.storage.paging import WINDOW, digest, part, part_start
+from workbench.session.storage.paging import WINDOW, Branch, digest, part, part_start
 from workbench.session.storage.store import Store, StoreError
 
 
@@ -23,7 +23,7 @@ class FilePast:
         with Store.open(self._path, readonly=True) as store:
             return part_start(store, end, self._least)
 
-    def part(self, end: int) -> Sequence[Event]:
+    def part(self, end: int) -> Sequence[Event | Branch]:
         """Return the last part before event `end`."""
         with Store.open(self._path, readonly=True) as store:
             return list(part(store, part_start(store, end, self._least), end))
@@ -45,6 +45,6 @@ def read_history(store: Store, least: int = WINDOW) -> EventHistory:
     return EventHistory(_read(store, 1, end), past)
 
 
-def _read(store: Store, start: int, end: int) -> Iterator[Event]:
+def _read(store: Store, start: int, end: int) -> Iterator[Event | Branch]:
     with store:
         yield from part(store, start, end)

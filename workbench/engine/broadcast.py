@@ -13,7 +13,7 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from workbench.protocol.events import Event
-from workbench.protocol.live import CallProgress, EngineState, LiveEvent, Notice, ReasoningDelta, TextDelta, ToolOutput
+from workbench.protocol.live import LiveEvent, Notice, ReasoningDelta, TextDelta, ToolOutput
 
 INTERVAL = 1 / 12
 _LIVE_LIMIT = 64_000  # characters of one stream kept between two messages; the log has the whole output
@@ -91,7 +91,7 @@ class _Joined:
 
     def add(self, event: LiveEvent) -> None:
         """Append a piece to the stream; an engine state and the progress of a call replace the previous one."""
-        if isinstance(event, EngineState | CallProgress):
+        if not isinstance(event, TextDelta | ReasoningDelta | ToolOutput):
             self._first = event
             return
         self._first = event if self._first is None else self._first

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial, singledispatch
 from typing import TYPE_CHECKING
@@ -26,20 +27,22 @@ from workbench.protocol.commands import (
     GetPrompt,
     Interrupt,
     NoteWritten,
+    PreviewRewind,
     Refused,
     ReopenModel,
     RestoreCopy,
     RevertFiles,
+    RewindSession,
     RunUserCommand,
     SendMessage,
     UnqueueMessage,
 )
-from workbench.protocol.live import PromptReady
+from workbench.protocol.live import PromptReady, RewindReady
 from workbench.session.actions.decide import AlwaysRule
 
 if TYPE_CHECKING:
     from workbench.engine.front_ends import FrontEnd
-    from workbench.mcp.toolsets import SessionServers
+    from workbench.protocol.live import LiveEvent
     from workbench.session.actions.mcp_questions import ServerQuestion
     from workbench.session.session import Session
     from workbench.session.session_factory import OpenedSession
@@ -47,26 +50,24 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-def fetch_prompt(servers: SessionServers | None, command: GetPrompt, screen: FrontEnd) -> None:
-    """Start a thread that fetches the prompt and sends it to the screen. Raises WorkbenchError without any server."""
-    if servers is None:
-        raise WorkbenchError("there are no MCP servers in this session")
-    connected, loop = servers, asyncio.get_running_loop()
+def answer_in_thread(name: str, work: Callable[[], LiveEvent | None], screen: FrontEnd) -> None:
+    """Start a thread that sends the result of `work`, or the reason why it failed, to the front end that asked."""
+    loop = asyncio.get_running_loop()
 
-    def get() -> None:
-        answer: PromptReady | Refused
+    def run() -> None:
+        answer: LiveEvent | Refused | None
         try:
-            text = connected.prompt(command.server, command.name, command.arguments)
-            answer = PromptReady(server=command.server, text=text)
+            answer = work()
         except WorkbenchError as error:
             answer = Refused(reason=str(error))
         except Exception as error:
-            logger.exception("a prompt of a server failed")
-            answer = Refused(reason=f"the prompt failed: {type(error).__name__}: {error}")
-        with suppress(RuntimeError):  # the engine has ended
-            loop.call_soon_threadsafe(screen.send, answer)
+            logger.exception("%s failed", name)
+            answer = Refused(reason=f"the {name} failed: {type(error).__name__}: {error}")
+        if answer is not None:
+            with suppress(RuntimeError):  # the engine has ended
+                loop.call_soon_threadsafe(screen.send, answer)
 
-    threading.Thread(target=get, daemon=True, name="mcp-prompt").start()
+    threading.Thread(target=run, daemon=True, name=name).start()
 
 
 class Context(msgspec.Struct, frozen=True):
@@ -153,7 +154,33 @@ def _note_written(command: NoteWritten, context: Context) -> None:
 
 @handle.register
 def _get_prompt(command: GetPrompt, context: Context) -> None:
-    fetch_prompt(context.opened.servers, command, context.screen)
+    servers = context.opened.servers
+    if servers is None:
+        raise WorkbenchError("there are no MCP servers in this session")
+
+    def fetch() -> PromptReady:
+        return PromptReady(server=command.server, text=servers.prompt(command.server, command.name, command.arguments))
+
+    answer_in_thread("prompt", fetch, context.screen)
+
+
+@handle.register
+def _preview_rewind(command: PreviewRewind, context: Context) -> None:
+    rewinder = context.session.rewinder
+
+    def preview() -> RewindReady:
+        rewound = rewinder.preview(command.target, command.scope, command.overwrites)
+        return RewindReady(rewound=rewound, deltas=rewinder.deltas(rewound))
+
+    answer_in_thread("preview", preview, context.screen)
+
+
+@handle.register
+def _rewind(command: RewindSession, context: Context) -> None:
+    def rewind() -> None:
+        context.session.rewinder.rewind(command.target, command.scope, command.overwrites)
+
+    answer_in_thread("rewind", rewind, context.screen)
 
 
 @handle.register(Decide)

@@ -14,6 +14,7 @@ from msgspec.json import Decoder
 from workbench.protocol.codec import TaggedData, decode
 from workbench.protocol.events import CustomCommand, Event, FileDelta, FileText, Verdict
 from workbench.protocol.live import LiveEvent
+from workbench.protocol.rewind import RewindScope
 from workbench.protocol.risk import Mode
 
 VERSION = 2
@@ -119,6 +120,26 @@ class RestoreCopy(Command):
     """Restore the safety copy that was made before a command deleted files."""
 
     copy_id: str
+
+
+class PreviewRewind(Command):
+    """Work out what `RewindSession` with these fields would do; only this front end gets the answer, `RewindReady`."""
+
+    target: int
+    scope: RewindScope = "both"
+    overwrites: tuple[str, ...] = ()
+
+
+class RewindSession(Command):
+    """Move the session to its state at event `target`, earlier or on another branch.
+
+    `overwrites` are files, relative to the workspace, that return to that state although the user changed the same
+    lines.
+    """
+
+    target: int
+    scope: RewindScope = "both"
+    overwrites: tuple[str, ...] = ()
 
 
 class ChangeSettings(Command):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from workbench.protocol.codec import TaggedData
+from workbench.protocol.events import FileDelta, Rewound
 
 EnginePhase: TypeAlias = Literal["idle", "thinking", "deciding", "acting"]
 
@@ -73,4 +74,13 @@ class PromptReady(LiveBase):
     text: str
 
 
-LiveEvent: TypeAlias = TextDelta | ReasoningDelta | CallProgress | ToolOutput | EngineState | Notice | PromptReady
+class RewindReady(LiveBase):
+    """What a rewind would record now, and the files that it would change, for the front end that asked."""
+
+    rewound: Rewound
+    deltas: tuple[FileDelta, ...] = ()
+
+
+LiveEvent: TypeAlias = (
+    TextDelta | ReasoningDelta | CallProgress | ToolOutput | EngineState | Notice | PromptReady | RewindReady
+)

@@ -40,6 +40,30 @@ class TextChosen(Message):
         self.text = text
 
 
+class PastRequested(Message):
+    """The base of requests to see or return to another state of the session."""
+
+
+class BranchChosen(PastRequested):
+    """An inactive branch was opened: the events from `first` to `last`."""
+
+    def __init__(self, first: int, last: int) -> None:
+        super().__init__()
+        self.first, self.last = first, last
+
+
+class RewindRequested(PastRequested):
+    """The user asked to return to an earlier state of the session: that at an item, or one to be chosen."""
+
+    def __init__(self, item: Item | None = None) -> None:
+        super().__init__()
+        self.item = item
+
+
+class RedoRequested(PastRequested):
+    """The user asked to undo the last rewind."""
+
+
 class RowRequested(Message):
     """The user asked for the row of an item on the timeline."""
 

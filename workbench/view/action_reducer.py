@@ -199,13 +199,11 @@ LIVE_LIMIT = 20_000
 """The most characters of live output that are kept."""
 
 
-def proposed(state: SessionState, event: ActionProposed) -> Changed:
-    """Add a proposed action to the state, as a new card and row."""
-    answer = state.last_response
-    state.action_count += 1
-    item = ActionItem(
+def action_item(event: ActionProposed, number: int = 0) -> ActionItem:
+    """Return a proposed action as an item; `number` counts the actions of the session."""
+    return ActionItem(
         seq=event.seq,
-        number=state.action_count,
+        number=number,
         action_id=event.action_id,
         tool=event.tool,
         arguments=event.arguments,
@@ -218,9 +216,17 @@ def proposed(state: SessionState, event: ActionProposed) -> Changed:
         error=event.error,
         presentation=event.presentation,
         call_rendering=event.rendering,
-        response=answer if answer is not None and answer.response_id == event.response_id else None,
         at=event.at,
     )
+
+
+def proposed(state: SessionState, event: ActionProposed) -> Changed:
+    """Add a proposed action to the state, as a new card and row."""
+    answer = state.last_response
+    state.action_count += 1
+    item = action_item(event, state.action_count)
+    if answer is not None and answer.response_id == event.response_id:
+        item.response = answer
     state.actions[event.action_id] = item
     changed = added(state, item)
     join_reads(state.items, item)

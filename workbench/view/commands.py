@@ -33,6 +33,8 @@ COMMANDS = (
     SlashCommand("paste", "attach the image on the clipboard", "paste_image"),
     SlashCommand("tasks", "the agent's plan", "panel('tasks')"),
     SlashCommand("diff", "what changed", "diff"),
+    SlashCommand("rewind", "go back: conversation, files or both, with a preview", "rewind"),
+    SlashCommand("redo", "undo the last rewind", "rewind(True)"),
     SlashCommand("copy", "copy the last answer, or the Nth last", "copy_answer", argument="N"),
     SlashCommand("rules", "allow / ask / deny rules: view, test, add", "app.rules"),
     SlashCommand("decisions", "who or what allowed each action, here or in all sessions", "app.page('decisions')"),

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 from workbench.client.client import Client, Disconnected, EngineNotice, EventHistory, Incoming, Past
 from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
-from workbench.protocol.events import ActionProposed, DelegateStep, FilesChanged, UserCommand
-from workbench.session.storage.paging import DigestStep
+from workbench.protocol.events import ActionProposed, DelegateStep, FilesChanged, Rewound, UserCommand
+from workbench.session.storage.paging import Branch, DigestStep
 from workbench.view.action_reducer import apply_step
 from workbench.view.notices import join_runs
 from workbench.view.read_groups import leave_reads
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _CARRIED_FIELDS: Final = (
     *("session_id", "workspace", "title", "rules", "model", "mode", "scripted", "is_running", "ended"),
     *("tasks", "version", "changes", "turn_changes", "cost", "input_tokens", "window", "parts", "total_tokens"),
-    *("last_seq", "first_seq", "action_count", "actions_before"),
+    *("last_seq", "first_seq", "action_count", "actions_before", "was_rewound"),
 )
 
 
@@ -51,13 +51,27 @@ def begin_after(state: SessionState, earlier: SessionState) -> None:
     state.cost_before = state.cost
 
 
-def folded(events: Sequence[Event], actions_before: int) -> SessionState:
+_LIVE_FIELDS: Final = frozenset(
+    ("work", "work_detail", "stalled", "unsaved", "model_url", "fallback_model", "only_turn", "next_mode")
+)
+"""What the log does not contain."""
+
+
+def start_over(state: SessionState) -> None:
+    """Empty the state, except for what the log does not contain, before the history is read again."""
+    empty = SessionState()
+    for name in state.__struct_fields__:
+        if name not in _LIVE_FIELDS:
+            setattr(state, name, getattr(empty, name))
+
+
+def folded(events: Sequence[Event | Branch], actions_before: int) -> SessionState:
     """Return the state of one part of the session alone; `actions_before` counts the actions up to its end."""
     state = SessionState(action_count=actions_before - sum(map(_is_action, events)))
     state.actions_before = state.action_count
     for event in events:
         apply(state, event)
-    state.first_seq = events[0].seq if events else 1
+    state.first_seq = next((event.seq for event in events if not isinstance(event, Branch)), 1)
     for item in state.queued:
         item.queued = False
     return state
@@ -92,7 +106,7 @@ def _is_open(state: SessionState, item: ActionItem) -> bool:
     return item.action_id in state.running or item.action_id in state.waiting
 
 
-def _is_action(event: Event) -> bool:
+def _is_action(event: Event | Branch) -> bool:
     if isinstance(event, DelegateStep):
         return isinstance(event.event, ActionProposed)
     return isinstance(event, ActionProposed | UserCommand) or (isinstance(event, FilesChanged) and event.by == "person")
@@ -132,7 +146,9 @@ class Follower:
         """Read the history, then whatever arrives, until the connection is lost permanently."""
         await self._read_history()
         self._on_change(None)
-        while self._apply(await self._client.receive()):
+        while self._apply(messages := await self._client.receive()):
+            if any(isinstance(message, Rewound) and message.scope != "files" for message in messages):
+                await self._read_again()
             for _ in range(_LONGEST):
                 await asyncio.sleep(FRAME)
                 if not self._is_behind():
@@ -169,6 +185,13 @@ class Follower:
                 if start > state.first_seq and may(count_before(state, start)):
                     self._on_change(drop_before(state, start))
 
+    async def _read_again(self) -> None:
+        """Show the session as it is after a rewind: other events are on the active path now."""
+        async with self._reading:
+            start_over(self._state)
+            await self._read_history()
+        self._on_change(None)
+
     async def _read_history(self) -> None:
         events, chunk, earlier = await in_daemon(self._begin)
         if earlier is not None:
@@ -178,7 +201,7 @@ class Follower:
                 apply(self._state, event)
             chunk = await in_daemon(lambda: list(islice(events, _CHUNK)))
 
-    def _begin(self) -> tuple[Iterator[Event], list[Event], SessionState | None]:
+    def _begin(self) -> tuple[Iterator[Event | Branch], list[Event | Branch], SessionState | None]:
         """Begin reading the history, and load what showing a session needs while the engine starts; in a thread."""
         history = self._client.history()
         self._past = history.past if isinstance(history, EventHistory) else None

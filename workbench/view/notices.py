@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         RunEnded,
         SettingsChanged,
     )
+    from workbench.session.storage.paging import Branch
 
 NoticeKind: TypeAlias = Literal["info", "finished", "warning", "error"]
 
@@ -160,10 +161,18 @@ def settings_notice(event: SettingsChanged) -> NoticeItem:
     return NoticeItem(event.seq, f"{text[:1].upper()}{text[1:]}", is_mode=bool(event.mode) and len(changed) == 1)
 
 
+def branch_notice(branch: Branch) -> NoticeItem:
+    """Return the notice that stands for events that no longer count, which it opens."""
+    counts = [
+        counted(count, name) for count, name in ((branch.messages, "message"), (branch.actions, "action")) if count
+    ]
+    return NoticeItem(branch.last, f"Undone by a rewind: {' and '.join(counts)}", branch=(branch.first, branch.last))
+
+
 def rewind_notice(event: Rewound) -> NoticeItem:
     """Return the notice of a rewind: what moved, and which files did not."""
     moved = {"both": "Session", "conversation": "Conversation", "files": "Files"}[event.scope]
-    parts = [f"{moved} moved to event {event.target}"]
+    parts = [f"{moved} rewound to event {event.target}"]
     if event.files:
         parts.append(f"{counted(len(event.files), 'file')} changed")
     if event.conflicts:
@@ -172,6 +181,7 @@ def rewind_notice(event: Rewound) -> NoticeItem:
         parts.append(f"not covered: {_listed(event.not_covered)}")
     if event.copies:
         parts.append(f"copies of deleted files: ohw restore {event.copies[0]}")
+    parts.append("/redo undoes this")
     return NoticeItem(event.seq, "; ".join(parts), "warning" if event.conflicts else "info")
 
 

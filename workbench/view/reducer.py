@@ -15,6 +15,7 @@ from workbench.view.attachment_chips import chips_of, command_chip, with_resourc
 from workbench.view.fallback_line import fallback_line
 from workbench.view.notices import (
     NoticeKind,
+    branch_notice,
     condensed_notice,
     dropped_notice,
     nudge_notice,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
         VersionTaken,
     )
     from workbench.protocol.live import CallProgress, EngineState, ReasoningDelta, TextDelta
+    from workbench.session.storage.paging import Branch
 
 _ASKED_AFTER: Final = frozenset(("action_observed", "action_abandoned", "agent_nudged", "history_condensed"))
 
@@ -125,7 +127,7 @@ def _live(state: SessionState) -> AgentItem:
 __all__ = ["Changed", "apply"]
 
 
-def apply(state: SessionState, message: Incoming) -> Changed:
+def apply(state: SessionState, message: Incoming | Branch) -> Changed:
     """Apply one message from the client to the state and return the changes; a stored event is applied only once."""
     if isinstance(message, Disconnected):
         return link_lost(state, message)
@@ -301,7 +303,12 @@ def _notice_of_settings(state: SessionState, notice: NoticeItem) -> Changed:
     return Changed(updated=[last], status=True)
 
 
+def _branch(state: SessionState, branch: Branch) -> Changed:
+    return added(state, branch_notice(branch))
+
+
 def _rewound(state: SessionState, event: Rewound) -> Changed:
+    state.was_rewound = True
     return added(state, rewind_notice(event))
 
 
@@ -348,6 +355,7 @@ _REDUCERS: Final[dict[str, Callable[[SessionState, Any], Changed]]] = {
     "condensing_undone": _condensing_undone,
     "output_dropped": _output_dropped,
     "settings_changed": _settings_changed,
+    "branch": _branch,
     "rewound": _rewound,
     "run_ended": _run_ended,
     "delegate_step": _delegate_step,
@@ -357,5 +365,6 @@ _REDUCERS: Final[dict[str, Callable[[SessionState, Any], Changed]]] = {
     "tool_output": action_reducer.tool_output,
     "engine_state": engine_state,
     "prompt_ready": lambda state, event: Changed(prompt=event.text),
+    "rewind_ready": lambda state, event: Changed(rewind=event),
 }
 _DELEGATE_REDUCERS: Final = _REDUCERS | {"model_responded": _delegate_response, "history_condensed": _spent}

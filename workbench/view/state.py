@@ -13,7 +13,7 @@ from workbench.view.wrapping import count_lines
 if TYPE_CHECKING:
     from workbench.protocol.deletion_list import DeletionList
     from workbench.protocol.events import AlwaysChoice, FileDelta, ModelResponded, Segment, StaleFile
-    from workbench.protocol.live import CallProgress
+    from workbench.protocol.live import CallProgress, RewindReady
     from workbench.protocol.presentation import Presentation
     from workbench.protocol.risk import Risk
     from workbench.protocol.usage import ContextParts
@@ -174,6 +174,8 @@ class NoticeItem(Struct):
     """Whether that run changed files, which the user may review."""
     run: RunTotals | None = None
     """The totals of a run that ended, as far as they are known while its beginning is not read."""
+    branch: tuple[int, int] | None = None
+    """The first and the last event of the inactive branch that it stands for, which can be opened."""
     is_mode: bool = False
     """Whether it says only that the mode has changed; the next such notice replaces its text."""
 
@@ -260,6 +262,8 @@ class SessionState(Struct):
     next_mode: str = ""
     """The mode about to be set, while the user is still stepping through the modes; not in the log."""
     scripted: bool = False
+    was_rewound: bool = False
+    """Whether the session was ever moved to an earlier state, so that it can be moved back."""
     items: list[Item] = field(default_factory=list)
     actions: dict[str, ActionItem] = field(default_factory=dict)
     live: AgentItem | None = None
@@ -342,6 +346,8 @@ class Changed(Struct):
     waiting: bool = False
     prompt: str = ""
     """A text that the user requested, to put into the prompt."""
+    rewind: RewindReady | None = None
+    """The preview of a rewind that the user requested."""
 
     @property
     def is_only_live(self) -> bool:
@@ -359,6 +365,7 @@ class Changed(Struct):
         self.status |= later.status
         self.waiting |= later.waiting
         self.prompt = later.prompt or self.prompt
+        self.rewind = later.rewind or self.rewind
         return self
 
 

@@ -1,66 +1,123 @@
-"""The events of a session to which it can return: each message, and each action that changed files."""
+"""The events of a session to which it can return: messages, actions that changed files, and ends of branches."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime
+from typing import Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from workbench.protocol.events import (
     ActionObserved,
     ActionProposed,
+    DelegateStep,
     Event,
     FileDelta,
+    HistoryCondensed,
+    ModelAsked,
+    ModelResponded,
+    Rewound,
     UserMessage,
     VersionTaken,
 )
+from workbench.protocol.rewind import RewindScope
 from workbench.session.storage.active_path import ActivePath, rewinds_of
 from workbench.session.storage.store import Store
 
+Kind: TypeAlias = Literal["message", "action", "branch"]
+
 
 class Checkpoint(Struct):
-    """A point on the active path, named after its event `seq`; `target` is the event to return to.
+    """A point in the log, named after its event `seq`; `target` is the event to return to.
 
-    A message returns the session to just before it, an action to just after its result.
+    A message returns the session to just before it, an action to just after its result. A branch is named after the
+    rewind that left it, and returns the session to its end; its text is its last message.
     """
 
+    kind: Kind
     seq: int
     target: int
     at: datetime
-    text: str
-    tool: str = ""
-    """The tool of the action; empty for a message."""
-    files: frozenset[str] = frozenset()
-    """The absolute paths of the files that the action changed."""
+    text: str = ""
+    call: ActionProposed | None = None
+    """The action; None for a message and a branch."""
+    scope: RewindScope = "both"
+    """What has to move to undo the rewind that left the branch."""
+    files: dict[str, FileDelta] = field(default_factory=dict)
+    """What the action, or every action up to the next message, changed, by absolute path."""
+    cost: float | None = 0.0
+    """US dollars spent up to the next message or, for an action, since the checkpoint before; None if unknown."""
 
 
 def checkpoints_of(store: Store) -> list[Checkpoint]:
     """Return the checkpoints of a session, in order. Raises StoreError."""
-    path = ActivePath(store.last_seq, rewinds_of(store))
-    return list(_checkpoints(store.events(), path))
+    reader = _Reader(ActivePath(store.last_seq, rewinds_of(store)))
+    for event in store.events():
+        reader.read(event)
+    return [each for each in reader.ordered if each.files or each.kind != "action"]
 
 
-def _checkpoints(events: Iterator[Event], path: ActivePath) -> Iterator[Checkpoint]:
-    proposed: dict[str, ActionProposed] = {}
-    actions: dict[str, Checkpoint] = {}
-    ordered: list[Checkpoint] = []
-    for event in events:
+class _Reader:
+    def __init__(self, path: ActivePath) -> None:
+        self.ordered: list[Checkpoint] = []
+        self._path = path
+        self._calls: dict[str, ActionProposed] = {}
+        self._actions: dict[str, tuple[Checkpoint, Checkpoint | None]] = {}
+        """The checkpoint of each action by its id, and that of the message before it."""
+        self._message: Checkpoint | None = None
+        self._unassigned: float | None = 0.0
+        """The cost since the last checkpoint of an action."""
+        self._last_text = ""
+
+    def read(self, event: Event) -> None:
+        """Read the next event of the log."""
+        if isinstance(event, UserMessage):
+            self._last_text = event.text
+        elif isinstance(event, Rewound) and event.seq - 1 not in self._path:
+            self.ordered.append(
+                Checkpoint("branch", event.seq, event.seq - 1, event.at, self._last_text, scope=event.scope)
+            )
+        if isinstance(event, VersionTaken):
+            if event.action_id in self._actions:  # it may follow later events, even the rewind to the action
+                self._note_files(event.action_id, event.files)
+        elif event.seq in self._path:
+            self._read_active(event)
+
+    def _read_active(self, event: Event) -> None:
         match event:
-            case UserMessage() if event.seq in path and event.seq > 1:
-                ordered.append(Checkpoint(event.seq, event.seq - 1, event.at, event.text))
+            case UserMessage() if event.seq > 1:
+                self._message = Checkpoint("message", event.seq, event.seq - 1, event.at, event.text)
+                self.ordered.append(self._message)
+                self._unassigned = 0.0
             case ActionProposed():
-                proposed[event.action_id] = event
-            case ActionObserved() if event.seq in path and event.action_id in proposed:
-                call = proposed.pop(event.action_id)
-                checkpoint = Checkpoint(event.seq, event.seq, event.at, call.summary or call.tool, call.tool)
-                checkpoint.files = _paths(event.files_changed)
-                actions[event.action_id] = checkpoint
-                ordered.append(checkpoint)
-            case VersionTaken() if event.action_id in actions:  # it may follow later events
-                actions[event.action_id].files |= _paths(event.files)
-    yield from (each for each in ordered if each.files or not each.tool)
+                self._calls[event.action_id] = event
+            case ActionObserved() if event.action_id in self._calls:
+                self._observe(event, self._calls.pop(event.action_id))
+            case _:
+                self._pay(event.event if isinstance(event, DelegateStep) else event)
+
+    def _observe(self, event: ActionObserved, call: ActionProposed) -> None:
+        checkpoint = Checkpoint("action", event.seq, event.seq, event.at, call=call)
+        self._actions[event.action_id] = checkpoint, self._message
+        self.ordered.append(checkpoint)
+        checkpoint.cost, self._unassigned = self._unassigned, 0.0
+        self._note_files(event.action_id, event.files_changed)
+
+    def _note_files(self, action_id: str, files: tuple[FileDelta, ...]) -> None:
+        for checkpoint in filter(None, self._actions[action_id]):
+            for file in files:
+                earlier = checkpoint.files.get(file.path)
+                if earlier is not None:
+                    file = replace(file, before=earlier.before, cut=file.cut or earlier.cut)
+                checkpoint.files[file.path] = file
+
+    def _pay(self, call: object) -> None:
+        if isinstance(call, ModelResponded | ModelAsked | HistoryCondensed):
+            self._unassigned = _sum(self._unassigned, call.cost)
+            if self._message is not None:
+                self._message.cost = _sum(self._message.cost, call.cost)
 
 
-def _paths(files: tuple[FileDelta, ...]) -> frozenset[str]:
-    return frozenset(file.path for file in files)
+def _sum(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one + other

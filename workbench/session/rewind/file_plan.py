@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 import msgspec
 
 from workbench.files.merge import merge
-from workbench.protocol.events import Rewound
+from workbench.protocol.events import FileDelta, Rewound
 from workbench.protocol.rewind import RewoundFile
 from workbench.session.storage.file_steps import Transition
 from workbench.session.workspace.metadata import Metadata
 from workbench.session.workspace.repository import LINK, Change, SnapshotError, SnapshotRepository, is_refused
 from workbench.session.workspace.restore import blob_id, bytes_at, set_directories, set_permissions, write
+from workbench.session.workspace.snapshots import deltas
 from workbench.text import well_formed
 
 _NO_MODE: Final = "000000"
@@ -55,13 +56,16 @@ class FilePlan(msgspec.Struct, frozen=True):
     covered: frozenset[str] = frozenset()
 
 
-def plan_files(repository: SnapshotRepository, changes: Sequence[Transition]) -> FilePlan:
+def plan_files(
+    repository: SnapshotRepository, changes: Sequence[Transition], overwrites: Collection[str] = ()
+) -> FilePlan:
     """Return what the changes would do to the workspace as it is now. Raises SnapshotError.
 
     A file that is not as a change expects it was changed by the user: both changes are merged, or the file is a
-    conflict. Merged contents are stored in the repository, nothing else is written.
+    conflict; a conflict among the `overwrites` ends as the changes say. Merged contents are stored in the repository,
+    nothing else is written.
     """
-    workspace = _Workspace(repository)
+    workspace = _Workspace(repository, frozenset(overwrites))
     directories: dict[str, int | None] = {}
     covered: set[str] = set()
     for change in changes:
@@ -118,8 +122,9 @@ def _permissions_alone(path: str, start: Metadata, end: Metadata) -> tuple[Entry
 class _Workspace:
     """The files of the workspace as they are, and as they will be after the changes applied so far."""
 
-    def __init__(self, repository: SnapshotRepository) -> None:
+    def __init__(self, repository: SnapshotRepository, overwrites: frozenset[str]) -> None:
         self._repository = repository
+        self._overwrites = overwrites
         self._now: dict[str, Entry | None] = {}
         self._planned: dict[str, Entry] = {}
         self._raw: dict[str, bytes] = {}
@@ -175,6 +180,10 @@ class _Workspace:
             return self._with_permissions(current, current, start, end)
         if current.holds_same(end) or current.holds_same(start):
             return self._with_permissions(end, current, start, end)
+        return self._combined(path, current, start, end) or (end if path in self._overwrites else None)
+
+    def _combined(self, path: str, current: Entry, start: Entry, end: Entry) -> Entry | None:
+        """Return the entry with the user's change and this one, or None if they conflict."""
         if not (current.blob and start.blob and end.blob):
             return None
         blob = self._merge(path, current.blob, start.blob, end.blob)
@@ -207,6 +216,16 @@ class _Workspace:
         if blob not in self._raw:
             self._raw |= self._repository.contents([blob])
         return self._raw[blob]
+
+
+def deltas_of(repository: SnapshotRepository, rewound: Rewound) -> tuple[FileDelta, ...]:
+    """Return the texts of the files that a rewind would change, before and after. Raises SnapshotError.
+
+    The contents now on disk are not in the repository yet.
+    """
+    contents = (_content(repository, file.path) for file in rewound.files)
+    on_disk = {blob: raw for raw, blob in contents if raw is not None}
+    return deltas(repository, [_as_change(file) for file in rewound.files], {}, on_disk).files
 
 
 class WriteResult(msgspec.Struct, frozen=True):

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from workbench.errors import WorkbenchError
 from workbench.llm.model import Cancel
-from workbench.protocol.events import ActionObserved, Event, Rewound, VersionTaken
+from workbench.protocol.events import ActionObserved, Event, FileDelta, Rewound, VersionTaken
 from workbench.protocol.rewind import REWIND, RewindScope
 from workbench.risk.paths import PathContext
 from workbench.session.log import Log
 from workbench.session.recovery import after_an_interrupt
-from workbench.session.rewind.file_plan import FilePlan, plan_files, write_files
+from workbench.session.rewind.file_plan import FilePlan, deltas_of, plan_files, write_files
 from workbench.session.storage.active_path import ActivePath
 from workbench.session.storage.file_steps import transitions
 from workbench.session.workspace.files import WorkspaceFiles
@@ -50,24 +50,29 @@ class Rewinder:
         self._files = files
         self._tools = tools
 
-    def preview(self, target: int, scope: RewindScope = "both") -> Rewound:
+    def preview(self, target: int, scope: RewindScope = "both", overwrites: Collection[str] = ()) -> Rewound:
         """Return the event that a rewind would record now. Raises RewindRefused, SnapshotError or StoreError."""
         self._check(target)
         event = Rewound(target=target, scope=scope)
-        return event if scope == "conversation" else self._with_files(event)
+        return event if scope == "conversation" else self._with_files(event, overwrites)
 
-    def rewind(self, target: int, scope: RewindScope = "both") -> Rewound:
+    def deltas(self, event: Rewound) -> tuple[FileDelta, ...]:
+        """Return the texts of the files that an event would change, before and after it. Raises SnapshotError."""
+        return deltas_of(self._repository(), event) if event.files else ()
+
+    def rewind(self, target: int, scope: RewindScope = "both", overwrites: Collection[str] = ()) -> Rewound:
         """Move the session to its state at event `target`, on whatever branch, and return the event.
 
-        `scope` says whether the conversation, the files or both move. An open question is closed. Raises RewindRefused,
-        SnapshotError or StoreError; a message that begins with `moved` says that the session was moved nevertheless.
+        `scope` says whether the conversation, the files or both move; `overwrites` are conflicts, relative to the
+        workspace, in which the user's lines are lost. An open question is closed. Raises RewindRefused, SnapshotError
+        or StoreError; a message that begins with `moved` says that the session was moved nevertheless.
         """
         with self._log.lock:
             self._log.save()
             self._check(target)
         version = self._snapshot() if scope != "conversation" else None
         with self._log.lock:
-            event = replace(self.preview(target, scope), version=version)
+            event = replace(self.preview(target, scope, overwrites), version=version)
             closing = after_an_interrupt(self._log.state) if self._log.state.phase == "deciding" else ()
             self._log.commit(*closing, event)
             try:
@@ -126,10 +131,10 @@ class Rewinder:
             raise RewindRefused(_NO_VERSIONS)
         return version
 
-    def _with_files(self, event: Rewound) -> Rewound:
+    def _with_files(self, event: Rewound, overwrites: Collection[str]) -> Rewound:
         """Return the event with the files that it changes, and those that it cannot."""
         now, then = self._log.files_path_to(self._log.last_seq), self._log.files_path_to(event.target)
-        plan = plan_files(self._repository(), transitions(self._log.steps(), now, then))
+        plan = plan_files(self._repository(), transitions(self._log.steps(), now, then), overwrites)
         omitted, copies = self._uncovered(now, then, plan)
         return replace(
             event,

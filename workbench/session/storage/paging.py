@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Any, Final
 
 from msgspec import Struct
@@ -67,18 +68,39 @@ def _follow(untold: set[str], kind: str, action_id: str | None) -> None:
         untold.add(action_id)
 
 
+class Branch(Struct, frozen=True):
+    """Stands for the events from `first` to `last`, which a rewind took off the active path."""
+
+    first: int
+    last: int
+    messages: int
+    actions: int
+    kind: str = "branch"
+
+
 _CALLS = ModelResponded | ModelAsked | HistoryCondensed
+_COUNTS: Final = """
+SELECT count(CASE WHEN kind = 'user_message' THEN 1 END),
+  count(CASE WHEN kind IN ('action_proposed', 'person_command') THEN 1 END)
+FROM events WHERE seq BETWEEN ? AND ?"""
 
 
-def part(store: Store, start: int, end: int) -> Iterator[Event]:
+def part(store: Store, start: int, end: int) -> Iterator[Event | Branch]:
     """Yield the events from number `start` up to, but not including, `end`, as far as they are on the active path.
 
-    Of other branches, the settings follow, since they still apply, and what their model calls cost.
+    Of other branches, the settings follow, since they still apply, and what their model calls cost; after each, the
+    branch itself.
     """
     path = ActivePath(store.last_seq, rewinds_of(store))
+    branches = {later.start: (earlier.stop, later.start - 1) for earlier, later in pairwise(path.ranges)}
     for event in store.events(start - 1):
         if event.seq >= end:
             return
+        if event.seq in branches:
+            first, last = branches[event.seq]
+            ((messages, actions),) = store.query(_COUNTS, first, last)
+            if messages or actions:  # not after a redo
+                yield Branch(first, last, messages, actions)
         if event.seq in path or isinstance(event, SettingsChanged | ModelAsked):
             yield event
             continue
@@ -103,7 +125,7 @@ _ACTION: Final = """(kind IN ('action_proposed', 'person_command')
 _PLAN: Final = f"""kind = 'action_proposed'
   AND instr(json, '{PLAN_TOOL}') > 0 AND json_extract(json, '$.tool') = '{PLAN_TOOL}'"""
 _FILES: Final = """instr(json, '"files_changed":[]') = 0 AND instr(json, '"files_changed": []') = 0"""
-_RELEVANT: Final = f"""(kind IN ('session_started', 'settings_changed', 'files_changed', 'run_ended')
+_RELEVANT: Final = f"""(kind IN ('session_started', 'settings_changed', 'files_changed', 'run_ended', 'rewound')
   OR kind = 'action_observed' AND {_FILES}
   OR kind = 'delegate_step' AND instr(json, '"files_changed"') > 0 AND {_FILES}
   OR kind = 'version_taken' AND instr(json, '"files":[]') = 0 AND instr(json, '"files": []') = 0)"""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
+from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -59,14 +60,27 @@ class _Budget(msgspec.Struct):
             self.chosen[blob] = None
 
 
-def deltas(repository: SnapshotRepository, changes: Sequence[Change], recorded: Mapping[str, str | None]) -> Deltas:
-    """Return the changes for an event, without files whose new text is already in `recorded` (by absolute path)."""
+def deltas(
+    repository: SnapshotRepository,
+    changes: Sequence[Change],
+    recorded: Mapping[str, str | None],
+    unstored: Mapping[str, bytes] = MappingProxyType({}),
+) -> Deltas:
+    """Return the changes for an event, without files whose new text is already in `recorded` (by absolute path).
+
+    `unstored` are contents, by blob, that the repository need not have.
+    """
     contents = [change for change in changes if change.before != change.after]
     first = contents[:MOST_FILES]
-    budget = _Budget(repository.sizes(_blobs(first)) if first else {})
+    stored = [blob for blob in _blobs(first) if blob not in unstored]
+    sizes = repository.sizes(stored) if stored else {}
+    budget = _Budget({**sizes, **{blob: len(raw) for blob, raw in unstored.items()}})
     for blob in _blobs(first[:MOST_CONTENTS]):
         budget.choose(blob)
-    raw = repository.contents(list(budget.chosen))
+    raw = {
+        **repository.contents([blob for blob in budget.chosen if blob not in unstored]),
+        **{blob: unstored[blob] for blob in budget.chosen if blob in unstored},
+    }
     files = ((change, _delta(repository, change, raw, budget.sizes)) for change in first)
     new = tuple(file for change, file in files if not _is_recorded(change, file, recorded))
     return Deltas(new, len(contents) - len(first))

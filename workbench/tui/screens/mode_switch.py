@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Final, cast
 from textual.screen import Screen
 
 from workbench.client.client import Client
-from workbench.config.modes import MODE_CYCLE, NEVER
+from workbench.config.modes import MODE_CYCLE, MODES, NEVER
 from workbench.protocol.commands import ChangeSettings
+from workbench.text import visible
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.status_line import StatusLine
 from workbench.view.state import SessionState
@@ -38,6 +39,16 @@ class ModeSwitch:
         self._state = state
         self._timer: Timer | None = None
         self._pressed_at = 0.0
+
+    def request(self, mode: str) -> None:
+        """Switch to the mode of this name, or step to the next one if it is empty."""
+        if mode and mode not in MODES:
+            text = f"there is no mode {mode}; choose one of {', '.join(MODES)}"
+            self._screen.notify(visible(text), severity="warning", markup=False)
+        elif mode:
+            self.choose(mode)
+        else:
+            self.step()
 
     def step(self) -> None:
         """Select the next mode of the cycle; it takes effect after DEBOUNCE_SECONDS without another step."""

@@ -14,7 +14,7 @@ from textual.widget import Widget
 
 from workbench.tui import keystrokes
 from workbench.tui.key_names import key_of
-from workbench.tui.messages import EarlierRequested
+from workbench.tui.messages import EarlierRequested, RedoRequested
 from workbench.tui.textual_seam.memory import clear_layout_caches
 from workbench.tui.widgets.mounted_items import FollowingScroll, MountedItems, drop_unseen_lines
 from workbench.tui.widgets.strips import css_beside
@@ -34,6 +34,7 @@ class Conversation(FollowingScroll):
         Binding("j", "focus_card(1)", "Next card", show=False, id="conversation.next"),
         Binding("k", "focus_card(-1)", "Previous card", show=False, id="conversation.previous"),
         Binding("z", "fold_all", "Fold all cards", show=False, id="conversation.fold-all"),
+        Binding("u", "redo", "Undo the rewind", show=False, id="conversation.redo"),
     ]
 
     def __init__(
@@ -137,6 +138,14 @@ class Conversation(FollowingScroll):
             item.folded = folded
         for view in self.mounted.views.values():
             view.show_item()
+
+    def action_redo(self) -> None:
+        """Undo the last rewind."""
+        self.post_message(RedoRequested())
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Disable undoing a rewind if there is none."""
+        return self.mounted.state.was_rewound if action == "redo" else super().check_action(action, parameters)
 
     def _load_older(self) -> None:
         """Load older items; when few of the items that were read remain, ask for more of the session."""

@@ -14,7 +14,7 @@ from textual.widgets import Static
 
 from workbench.text import counted, first_line, visible
 from workbench.tui.key_names import key_of
-from workbench.tui.messages import TextChosen
+from workbench.tui.messages import BranchChosen, TextChosen
 from workbench.tui.textual_seam.layout import SingleLayoutPass
 from workbench.tui.widgets.copyable import Copy, Copying
 from workbench.tui.widgets.markdown_stream import MarkdownStream
@@ -134,6 +134,13 @@ class OpenNotice(MoreText):
         """Show the notice as it is now."""
         sign, _ = _NOTICE_STYLES[self.item.kind]
         self.set_text(f"{sign} {self.item.text}", self.item.detail)
+
+    def action_open(self) -> None:
+        """Ask for the details, or for the inactive branch that it stands for."""
+        if self.item.branch:
+            self.post_message(BranchChosen(*self.item.branch))
+        else:
+            super().action_open()
 
 
 class AgentText(Copying, Vertical, SingleLayoutPass):

@@ -8,7 +8,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
-from workbench.tui.messages import RowRequested
+from workbench.tui.messages import RewindRequested, RowRequested
 from workbench.tui.open_screens import open_link
 from workbench.view.state import Item
 from workbench.view.urls import urls_in
@@ -28,6 +28,7 @@ class Copying(Widget, can_focus=True):
         Binding("Y", "copy_more", "Copy code or output", id="conversation.copy-more"),
         Binding("o", "open_url", "Open a link", id="conversation.links"),
         Binding("g", "row", "On the timeline", id="conversation.row"),
+        Binding("r", "rewind", "Rewind to here", id="conversation.rewind", show=False),
     ]
 
     item: Item
@@ -68,6 +69,10 @@ class Copying(Widget, can_focus=True):
     def action_row(self) -> None:
         """Show its row on the timeline."""
         self.post_message(RowRequested(self.item))
+
+    def action_rewind(self) -> None:
+        """Go back to its state of the session."""
+        self.post_message(RewindRequested(self.item))
 
     def _copy(self, what: str, text: str) -> None:
         self.app.copy_to_clipboard(text)

@@ -157,7 +157,7 @@ class LineList(QuietScrollView, can_focus=True):
         index = self.scroll_offset.y + y
         if index >= self.count:
             return Strip.blank(width, base)
-        mark = "cursor" if index == self.cursor and self.has_focus else ""
+        mark = "cursor" if index == self.cursor and (self.has_focus or not self.can_focus) else ""
         strip = self._painted_strips.strips.get((index, width, mark))
         if strip is None:
             strip = self._painted_strips.strips[index, width, mark] = self._paint(index, width, mark, base)

@@ -365,7 +365,7 @@ def _make_view(item: Item, workspace: str) -> ItemView:
     if isinstance(item, AgentItem):
         return AgentText(item)
     if isinstance(item, NoticeItem):
-        return OpenNotice(item) if item.detail else NoticeText(item)
+        return OpenNotice(item) if item.detail or item.branch else NoticeText(item)
     if isinstance(item, ActionItem) and _is_final_message(item):
         return FinalText(item)
     return ActionCard(item, workspace)

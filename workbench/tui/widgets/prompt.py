@@ -231,7 +231,7 @@ class Prompt(TextArea):
         if self.max_scroll_y > 0:
             (self.action_cursor_page_up if pages < 0 else self.action_cursor_page_down)()
         else:
-            await self.run_action(f"screen.page({pages})")
+            await self.run_action(f"screen.scroll(0, {pages})")
 
     def update_suggestion(self) -> None:
         """Update the list for the text before the cursor, at once, so that the next keys act on the new list."""

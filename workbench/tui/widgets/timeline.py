@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar, Final, NamedTuple
 
 from textual.binding import Binding, BindingType
@@ -10,7 +10,17 @@ from textual.geometry import Size
 from textual.message import Message
 
 from workbench.tui.key_names import key_of
-from workbench.tui.messages import ActionChosen, DiffChosen, EarlierRequested, ItemRequested, TextChosen, ViewChanged
+from workbench.tui.messages import (
+    ActionChosen,
+    BranchChosen,
+    DiffChosen,
+    EarlierRequested,
+    ItemRequested,
+    RedoRequested,
+    RewindRequested,
+    TextChosen,
+    ViewChanged,
+)
 from workbench.tui.widgets.line_list import LineList
 from workbench.tui.widgets.ticker import SecondTicker, scroll_hint
 from workbench.view import clock
@@ -146,7 +156,16 @@ _KEYS: Final[list[BindingType]] = [
     Binding("escape", "show_all", "Every row again", id="timeline.all"),
     Binding("d", "row('diff')", "Diff", id="timeline.diff"),
     Binding("g", "row('item')", "In the conversation", id="timeline.place"),
+    Binding("r", "row('rewind')", "Rewind to here", id="timeline.rewind"),
+    Binding("u", "row('redo')", "Undo the rewind", id="timeline.redo", show=False),
 ]
+
+
+_REQUESTS: Final[dict[str, Callable[[Item], Message]]] = {
+    "item": ItemRequested,
+    "rewind": RewindRequested,
+    "redo": lambda item: RedoRequested(),
+}
 
 
 class Timeline(LineList):
@@ -225,10 +244,10 @@ class Timeline(LineList):
         super().action_move(by)
 
     def action_row(self, what: str) -> None:
-        """Show what the row's action changed, show its item in the conversation, or fold or unfold its reads."""
+        """Show what the row's action changed, go to its item or back to its state, or fold or unfold its reads."""
         item = self.rows.at(self.cursor)
-        if what == "item" and item is not None:
-            self.post_message(ItemRequested(item))
+        if what in _REQUESTS and item is not None:
+            self.post_message(_REQUESTS[what](item))
         elif isinstance(item, ActionItem):
             self.post_message(DiffChosen(item.action_id) if what == "diff" else ViewChanged(toggle(item)))
 
@@ -242,7 +261,9 @@ class Timeline(LineList):
         self.post_message(ShowAllAsked())
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Disable clearing the filter if there is none."""
+        """Disable clearing the filter, and undoing a rewind, if there is none."""
+        if parameters == ("redo",):
+            return self._state.was_rewound
         return self.rows.is_filtered if action == "show_all" else super().check_action(action, parameters)
 
     def _shift(self, count: int) -> None:
@@ -282,6 +303,8 @@ def _opening(item: Item | None, *, is_filtered: bool) -> Message | None:
     """Return the message that opens a row's item, or None if there is nothing more to show."""
     if isinstance(item, ActionItem):
         return ViewChanged(toggle(item)) if is_folded(item) and not is_filtered else ActionChosen(item.action_id)
+    if isinstance(item, NoticeItem) and item.branch:
+        return BranchChosen(*item.branch)
     return TextChosen(item.title, item.detail) if isinstance(item, NoticeItem) and item.detail else None
 
 

@@ -34,7 +34,9 @@ def has_row(item: Item) -> bool:
     """
     if isinstance(item, ActionItem):
         return not is_plan_change(item) and (kind_of(item.tool) != "final" or item.phase != "done" or bool(item.agent))
-    return isinstance(item, UserItem) or (isinstance(item, NoticeItem) and (item.kind != "info" or bool(item.detail)))
+    if isinstance(item, NoticeItem):
+        return item.kind != "info" or bool(item.detail) or item.branch is not None
+    return isinstance(item, UserItem)
 
 
 def row(item: Item, width: int, now: datetime, workspace: str = "", *, is_filtered: bool = False) -> Line:

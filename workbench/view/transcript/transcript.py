@@ -77,6 +77,11 @@ def entries(state: SessionState) -> Iterator[TranscriptEntry]:
             yield entry
 
 
+def transcript_text(state: SessionState) -> str:
+    """Return all entries as plain text, without what is folded."""
+    return "\n\n".join("\n".join(filter(None, (entry.title, entry.text.strip()))) for entry in entries(state))
+
+
 def _entry(item: Item, workspace: str) -> TranscriptEntry | None:
     if isinstance(item, UserItem):
         return _message(item)

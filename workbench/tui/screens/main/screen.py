@@ -10,13 +10,20 @@ from textual.binding import Binding, BindingType
 
 from workbench.client.client import Client
 from workbench.client.deferred_client import DeferredClient
-from workbench.config.modes import MODES
 from workbench.errors import WorkbenchError
 from workbench.protocol.commands import Condense, Interrupt
 from workbench.text import visible
 from workbench.tui.focus import focus_now
 from workbench.tui.garbage_collection import freeze
-from workbench.tui.messages import ActionChosen, DiffChosen, FileChosen, TextChosen
+from workbench.tui.messages import (
+    ActionChosen,
+    DiffChosen,
+    FileChosen,
+    PastRequested,
+    RedoRequested,
+    RewindRequested,
+    TextChosen,
+)
 from workbench.tui.open_screens import (
     copy_answer,
     export_session,
@@ -32,6 +39,7 @@ from workbench.tui.screens.mode_switch import ModeSwitch
 from workbench.tui.screens.plan_opener import PlanOpener
 from workbench.tui.screens.question_opener import QuestionOpener
 from workbench.tui.screens.rejected_key import RejectedKeyOpener
+from workbench.tui.screens.rewind_opener import RewindOpener
 from workbench.tui.textual_seam.screen import LowLatencyScreen
 from workbench.tui.widgets.activity import Activity, is_working
 from workbench.tui.widgets.composer import Composer
@@ -65,8 +73,7 @@ class MainScreen(LowLatencyScreen):
         """Create the screen; `begin_shell` begins a session by running a command."""
         super().__init__()
         client = self.client = session.client or DeferredClient(_no_model)
-        self.state, self.composer = state, composer
-        self.has_session = session.client is not None
+        self.state, self.composer, self.has_session = state, composer, session.client is not None
         self._status = StatusLine(state, session.workspace)
         self._activity, self._hints = Activity(state), KeyHints()
         self.view = SessionView(client, state, session, show=self.show, show_hint=self._activity.show_hint)
@@ -77,7 +84,7 @@ class MainScreen(LowLatencyScreen):
         self._questions, self._modes = QuestionOpener(self, client, state), ModeSwitch(self, client, state)
         send, answer = self.submitter.send, self._questions.open_above
         self._review = Review(client, state, session.workspace, send, session.keep, answer=answer)
-        self._plan = PlanOpener(self, client, state, self._modes)
+        self._plan, self._rewinds = PlanOpener(self, client, state, self._modes), RewindOpener(self, client, state)
         self._rejected_key = RejectedKeyOpener(self, state)
         self._draft = Draft(self, state, session.keep, session.unsent)
 
@@ -110,9 +117,8 @@ class MainScreen(LowLatencyScreen):
             self._draft.restore(self.query_one(Prompt))
         self._status.update(changed)
         self.refresh_status()
-        self._questions.refresh(changed)
-        self._plan.refresh(changed)
-        self._rejected_key.refresh(changed)
+        for opener in (self._questions, self._plan, self._rewinds, self._rejected_key):
+            opener.refresh(changed)
         self._review.update(changed)
 
     def refresh_status(self) -> None:
@@ -160,14 +166,13 @@ class MainScreen(LowLatencyScreen):
             open_action(self.app, self.state, event.action_id, self.client, self.view.search.words)
 
     @on(DiffChosen)
-    def on_diff_chosen(self, event: DiffChosen) -> None:
-        """Show what one action changed."""
-        open_action_diff(self.app, self._review, event.action_id)
-
     @on(FileChosen)
-    def on_file_chosen(self, event: FileChosen) -> None:
-        """Show the diff of one file."""
-        open_diff(self.app, self._review, event.path)
+    def on_diff_chosen(self, event: DiffChosen | FileChosen) -> None:
+        """Show what one action changed, or the diff of one file."""
+        if isinstance(event, DiffChosen):
+            open_action_diff(self.app, self._review, event.action_id)
+        else:
+            open_diff(self.app, self._review, event.path)
 
     @on(TextChosen)
     def on_text_chosen(self, event: TextChosen) -> None:
@@ -180,14 +185,10 @@ class MainScreen(LowLatencyScreen):
 
     def action_mode(self, mode: str = "") -> None:
         """Change to a mode by name, or to the next one."""
-        if mode and mode not in MODES:
-            self.warn(f"there is no mode {mode}; choose one of {', '.join(MODES)}")
-        elif not self.has_session:
-            self.warn(NO_MODEL_MESSAGE)
-        elif mode:
-            self._modes.choose(mode)
+        if self.has_session:
+            self._modes.request(mode)
         else:
-            self._modes.step()
+            self.warn(NO_MODEL_MESSAGE)
 
     def action_leave(self) -> None:
         """Focus the prompt; if it has the focus already, stop the agent."""
@@ -196,12 +197,23 @@ class MainScreen(LowLatencyScreen):
             focus_now(self.query_one(Prompt))
         elif is_working(self.state):
             self.client.send(Interrupt())
+        else:
+            self._rewinds.escape()
 
     def action_stop(self) -> None:
         """End the run; an action waiting for approval is not executed."""
         if self.state.work == "idle":
             self.warn("nothing is running; /quit quits")
         self.client.send(Interrupt())
+
+    def action_rewind(self, undo: bool = False) -> None:
+        """Let the user choose an earlier state to return to, or undo the last rewind."""
+        self._rewinds.handle(RedoRequested() if undo else RewindRequested())
+
+    @on(PastRequested)
+    def on_past_requested(self, message: PastRequested) -> None:
+        """Offer to return to an earlier state, undo the last rewind, or show what a rewind undid."""
+        self._rewinds.handle(message)
 
     def action_question(self) -> None:
         """Open the next waiting question or, if none waits, the one about the plan."""
@@ -262,13 +274,9 @@ class MainScreen(LowLatencyScreen):
         """Make the side panels wider, or the focused panel higher, by some cells."""
         self.view.move_border(wider, higher)
 
-    def action_scroll(self, lines: int) -> None:
-        """Scroll the conversation."""
-        self.view.scroll_conversation(lines)
-
-    def action_page(self, pages: int) -> None:
-        """Scroll the conversation by screenfuls."""
-        self.view.scroll_pages(pages)
+    def action_scroll(self, lines: int, pages: int = 0) -> None:
+        """Scroll the conversation by lines, or by screenfuls."""
+        self.view.scroll_conversation(lines, pages)
 
     def action_ends(self, last: bool) -> None:
         """Go to the end of the conversation and follow it, or load all of it and go to its start."""

@@ -153,13 +153,10 @@ class SessionView(Horizontal):
         """Make the side panels wider by some columns, or the focused panel higher by some rows."""
         self._borders.move(wider, higher)
 
-    def scroll_conversation(self, lines: int) -> None:
-        """Scroll the conversation by some lines; this also works behind a modal screen."""
-        self.conversation.scroll_relative(y=lines, animate=False)
-
-    def scroll_pages(self, pages: int) -> None:
-        """Scroll the conversation by screenfuls that overlap by two lines."""
-        self.scroll_conversation(pages * max(1, self.conversation.size.height - 2))
+    def scroll_conversation(self, lines: int, pages: int = 0) -> None:
+        """Scroll by lines, or by screenfuls that overlap by two lines; this also works behind a modal screen."""
+        screenful = max(1, self.conversation.size.height - 2)
+        self.conversation.scroll_relative(y=lines + pages * screenful, animate=False)
 
     def scroll_to_end(self, *, last: bool) -> None:
         """Go to the end of the conversation and follow it or, if not `last`, load all of it and go to its start."""

@@ -1,0 +1,182 @@
+"""Opens the screens of a rewind, and sends what the user chooses to the engine."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from textual.screen import Screen
+
+from workbench.client.client import Client
+from workbench.client.threads import in_daemon
+from workbench.config.locations import Locations
+from workbench.errors import WorkbenchError
+from workbench.protocol.commands import PreviewRewind, RewindSession
+from workbench.text import visible
+from workbench.tui.focus import focus_now
+from workbench.tui.messages import BranchChosen, PastRequested, RedoRequested, RewindRequested
+from workbench.tui.open_screens import open_text
+from workbench.tui.widgets.prompt import Prompt
+from workbench.view.state import ActionItem, Changed, Item, NoticeItem, SessionState
+
+if TYPE_CHECKING:
+    from workbench.protocol.rewind import RewindScope
+    from workbench.session.storage.active_path import Rewind
+    from workbench.tui.screens.rewind import RewindPreviewScreen
+    from workbench.view.rewind import CheckpointRow, RewindChoice, RewindPreview
+
+_SOON: Final = 0.8
+"""The most seconds between two presses of Esc that open the checkpoints."""
+_BUSY: Final = "the agent is working; stop it first (Esc)"
+
+
+class RewindOpener:
+    """Leads from the checkpoints over the preview to the rewind; at most one rewind is under way."""
+
+    def __init__(self, screen: Screen[None], client: Client, state: SessionState) -> None:
+        self._screen = screen
+        self._client = client
+        self._state = state
+        self._escaped = 0.0
+        self._preview: tuple[RewindPreview, RewindPreviewScreen] | None = None
+        self._text = ""
+        """The message that returns to the prompt once the session has moved."""
+        self._restored = ""
+        """The message that the last rewind put into the prompt."""
+
+    def escape(self) -> None:
+        """Note a press of Esc that did nothing else; the second one opens the checkpoints if the prompt is empty."""
+        now = time.monotonic()
+        if self._screen.query_one(Prompt).text:
+            return
+        if now - self._escaped < _SOON and self._state.items:
+            self._escaped = 0.0
+            self.open()
+        else:
+            self._escaped = now
+
+    def handle(self, message: PastRequested) -> None:
+        """Do what a command or a key in a panel asks for."""
+        if isinstance(message, RewindRequested):
+            self.open(message.item)
+        elif isinstance(message, RedoRequested):
+            self.redo()
+        elif isinstance(message, BranchChosen):
+            self._screen.run_worker(self._show_branch(message.first, message.last), group="branch", exclusive=True)
+
+    async def _show_branch(self, first: int, last: int) -> None:
+        from workbench.view.rewind import branch_text
+
+        try:
+            text = await in_daemon(lambda: branch_text(self._session_file(), first, last))
+        except WorkbenchError as error:
+            text = visible(str(error))
+        open_text(self._screen.app, "Undone by a rewind", text)
+
+    def open(self, item: Item | None = None) -> None:
+        """Show the checkpoints, with the cursor on that of an item or, without one, on the last."""
+        seq, action_id = (item.seq, item.action_id if isinstance(item, ActionItem) else "") if item else (0, "")
+        self._show(seq, action_id)
+
+    def redo(self) -> None:
+        """Return to where the session was before the last rewind."""
+        if self._is_free():
+            self._screen.run_worker(self._redo(), group="rewind", exclusive=True)
+
+    def refresh(self, changed: Changed | None) -> None:
+        """Show a preview that has arrived, or put the message into the prompt after the session was moved.
+
+        Call this after each change of the session, with None when all of it was read again.
+        """
+        if changed is None:
+            self._moved()
+            return
+        if changed.rewind is not None and self._preview is not None:
+            preview, screen = self._preview
+            if preview.update(changed.rewind.rewound, changed.rewind.deltas):
+                screen.update()
+        refused = [item.text for item in changed.added if isinstance(item, NoticeItem) and item.refuses]
+        if refused:
+            self._text = ""
+            if self._preview is not None:
+                self._preview[1].refuse(refused[-1])
+
+    def _is_free(self) -> bool:
+        """Return whether the session can be moved now; warn the user if it cannot."""
+        state = self._state
+        if not state.items:
+            self._warn("there is nothing to go back to yet")
+        elif state.is_running and state.work != "deciding":
+            self._warn(_BUSY)
+        else:
+            return True
+        return False
+
+    def _show(self, seq: int = 0, action_id: str = "") -> None:
+        from workbench.tui.screens.rewind import RewindScreen
+        from workbench.view.rewind import read_checkpoints
+
+        if self._is_free() and not isinstance(self._screen.app.screen, RewindScreen):
+            read = partial(read_checkpoints, self._session_file())
+            self._screen.app.push_screen(RewindScreen(read, seq, action_id), self._chosen)
+
+    def _chosen(self, row: CheckpointRow | None) -> None:
+        from workbench.tui.screens.rewind import RewindPreviewScreen
+        from workbench.view.rewind import RewindPreview
+
+        if row is not None:
+            preview = RewindPreview(row, self._ask)
+            self._preview = preview, RewindPreviewScreen(preview, self._state.workspace)
+            self._screen.app.push_screen(self._preview[1], partial(self._confirmed, row))
+            preview.ask()
+
+    def _ask(self, target: int, scope: RewindScope, overwrites: Sequence[str]) -> None:
+        self._client.send(PreviewRewind(target=target, scope=scope, overwrites=tuple(overwrites)))
+
+    def _confirmed(self, row: CheckpointRow, choice: RewindChoice | None) -> None:
+        self._preview = None
+        if choice is None:
+            self._show(row.seq)
+            return
+        self._text = row.message if choice.scope != "files" else ""
+        self._client.send(RewindSession(target=row.target, scope=choice.scope, overwrites=choice.overwrites))
+
+    async def _redo(self) -> None:
+        try:
+            last = await in_daemon(self._last_rewind)
+        except WorkbenchError as error:
+            self._warn(str(error))
+            return
+        if last is None:
+            self._warn("this session was never rewound, so there is nothing to redo")
+        else:
+            self._client.send(RewindSession(target=last.seq - 1, scope=last.scope))
+
+    def _last_rewind(self) -> Rewind | None:
+        from workbench.session.storage.active_path import rewinds_of
+        from workbench.session.storage.store import Store
+
+        with Store.open(self._session_file(), readonly=True) as store:
+            return next(iter(rewinds_of(store, besides=None)[::-1]), None)
+
+    def _session_file(self) -> Path:
+        from workbench.session.session_names import session_path
+
+        return session_path(Locations.from_environment(), self._state.session_id)
+
+    def _moved(self) -> None:
+        """Put the message that the session was moved before into the prompt, in place of that of an earlier rewind."""
+        prompt = self._screen.query_one(Prompt)
+        if self._restored and prompt.text == self._restored:
+            prompt.load_text("")
+        self._restored, self._text = self._text, ""
+        if self._restored:
+            prompt.restore_text(self._restored)
+            self._restored = prompt.text
+            focus_now(prompt)
+
+    def _warn(self, text: str) -> None:
+        self._screen.notify(visible(text), severity="warning", markup=False)

@@ -1,0 +1,256 @@
+"""The checkpoints of a session and the preview of a rewind as rows, for the Rewind screen and `ohw rewind`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+from rich.cells import cell_len
+
+from workbench.protocol.events import FileDelta, Rewound, SessionStarted
+from workbench.protocol.rewind import RewindScope, RewoundFile
+from workbench.session.rewind.checkpoints import Checkpoint, checkpoints_of
+from workbench.session.storage.store import Store
+from workbench.text import counted, first_line, revealed, visible_path
+from workbench.view.action_reducer import action_item
+from workbench.view.formatting.actions import plus_minus, title_of
+from workbench.view.formatting.sessions import when
+from workbench.view.reducer import apply
+from workbench.view.state import SessionState
+from workbench.view.transcript.transcript import transcript_text
+from workbench.view.wrapping import Line, Piece, clip, count_lines, pad
+
+_WITH_COST, _WITH_LINES, _WITH_TIME = 66, 50, 40
+_LONGEST: Final = 300
+MERGED: Final = "you changed it too"
+_CONFLICT: Final = "you changed the same lines"
+_NOT_COVERED: Final = "not in the file versions"
+
+
+class CheckpointRow(Struct, frozen=True):
+    """A checkpoint as the list shows it; its strings are safe to show, and `files` are paths."""
+
+    seq: int
+    target: int
+    at: datetime
+    text: str
+    message: str = ""
+    """The whole message of the user; empty for an action and for a branch."""
+    is_action: bool = False
+    action_id: str = ""
+    scope: RewindScope = "both"
+    """What moves unless the user chooses otherwise."""
+    files: tuple[str, ...] = ()
+    added: int = 0
+    removed: int = 0
+    cost: float | None = 0.0
+
+    def fits(self, words: Sequence[str]) -> bool:
+        """Return whether each word, in lower case, occurs in the text or in the path of a file."""
+        searched = "\n".join((self.text, *self.files)).lower()
+        return all(word in searched for word in words)
+
+    @property
+    def is_branch(self) -> bool:
+        """Whether it is the end of an inactive branch."""
+        return not self.message and not self.is_action
+
+    @property
+    def title(self) -> str:
+        """The name of the state that it returns to."""
+        if self.is_branch:
+            return self.text
+        return f"after: {self.text}" if self.is_action else f"before: {self.text}"
+
+
+def read_checkpoints(path: Path) -> list[CheckpointRow]:
+    """Return the checkpoints of a session file, in order; call it in a thread. Raises StoreError."""
+    with Store.open(path, readonly=True) as store:
+        started = next(store.events(0, 1), None)
+        workspace = started.workspace if isinstance(started, SessionStarted) else ""
+        return [_row(each, workspace) for each in checkpoints_of(store)]
+
+
+def branch_text(path: Path, first: int, last: int) -> str:
+    """Return the part of the conversation from event `first` to `last`, on whatever branch. Raises StoreError."""
+    state = SessionState()
+    with Store.open(path, readonly=True) as store:
+        for event in store.events(first - 1, last - first + 1):
+            apply(state, event)
+    return transcript_text(state)
+
+
+def _row(checkpoint: Checkpoint, workspace: str) -> CheckpointRow:
+    files = checkpoint.files
+    counts = [count_lines(each.before, each.after) for each in files.values() if not each.cut]
+    return CheckpointRow(
+        seq=checkpoint.seq,
+        target=checkpoint.target,
+        at=checkpoint.at,
+        text=_text(checkpoint, workspace),
+        message=checkpoint.text if checkpoint.kind == "message" else "",
+        is_action=checkpoint.kind == "action",
+        action_id=checkpoint.call.action_id if checkpoint.call else "",
+        scope=checkpoint.scope,
+        files=tuple(map(visible_path, files)),
+        added=sum(added for added, _ in counts),
+        removed=sum(removed for _, removed in counts),
+        cost=checkpoint.cost,
+    )
+
+
+def _text(checkpoint: Checkpoint, workspace: str) -> str:
+    if checkpoint.call is not None:
+        return title_of(action_item(checkpoint.call), workspace).text
+    text = first_line(checkpoint.text, _LONGEST, revealed)
+    return f"back to before the rewind: {text}" if checkpoint.kind == "branch" else text
+
+
+def checkpoint_row(row: CheckpointRow, width: int, now: datetime) -> Line:
+    """Return one row of exactly `width` cells; actions are indented below their message."""
+    head = [Piece(pad(when(row.at, now), 6, right=True), "dim"), Piece(" ")] if width >= _WITH_TIME else []
+    head.append(Piece("↺ " if row.is_branch else "  · " if row.is_action else "› ", "dim"))
+    tail: Line = []
+    if width >= _WITH_LINES:
+        tail += [Piece(pad(counted(len(row.files), "file") if row.files else "", 10, right=True), "dim")]
+        tail += [Piece(pad(f"+{row.added}" if row.added else "", 7, right=True), "added")]
+        tail += [Piece(pad(f"−{row.removed}" if row.removed else "", 7, right=True), "removed")]
+    if width >= _WITH_COST:
+        tail += [Piece(pad(_dollars(row.cost), 9, right=True), "dim")]
+    available = width - sum(cell_len(piece.text) for piece in (*head, *tail))
+    style = "bold" if row.message else "dim" if row.is_branch else ""
+    return [*head, Piece(pad(clip(row.text, available), available), style), *tail]
+
+
+def _dollars(cost: float | None) -> str:
+    if cost is None:
+        return "price ?"
+    return "" if not cost else f"${cost:.2f}" if cost >= 0.1 else f"${cost:.3f}"
+
+
+class PreviewRow(Struct, frozen=True):
+    """What a rewind would do to one file; `path` is relative to the workspace and safe to show."""
+
+    verb: str
+    path: str
+    note: str = ""
+    is_conflict: bool = False
+    key: str = ""
+    """The path as the engine knows it."""
+    delta: FileDelta | None = None
+    """The texts of the file, if they are known."""
+
+    @property
+    def lines(self) -> tuple[int, int]:
+        """The numbers of added and removed lines."""
+        if self.delta is None or self.delta.cut:
+            return 0, 0
+        return count_lines(self.delta.before, self.delta.after)
+
+
+def preview_rows(
+    rewound: Rewound, deltas: Sequence[FileDelta] = (), overwrites: Sequence[str] = ()
+) -> list[PreviewRow]:
+    """Return a row for each file that a rewind changes, and for those that it leaves alone."""
+    by_path = {Path(each.path).as_posix(): each for each in deltas}
+
+    def delta_of(path: str) -> FileDelta | None:
+        return next((each for whole, each in by_path.items() if whole.endswith(f"/{path}")), None)
+
+    rows = [
+        PreviewRow(_verb(file), visible_path(file.path), _note(file, overwrites), False, file.path, delta_of(file.path))
+        for file in rewound.files
+    ]
+    rows += [PreviewRow("keep", visible_path(path), _CONFLICT, True, path) for path in rewound.conflicts]
+    rows += [PreviewRow("keep", visible_path(path), _NOT_COVERED, False, path) for path in rewound.not_covered]
+    return rows
+
+
+def _note(file: RewoundFile, overwrites: Sequence[str]) -> str:
+    if file.path in overwrites:
+        return "your lines are lost"
+    return MERGED if file.is_merged else ""
+
+
+def _verb(file: RewoundFile) -> str:
+    if file.is_merged:
+        return "merge"
+    if not file.after:
+        return "delete"
+    return "write" if file.before else "create"
+
+
+_VERB_STYLES: Final = {"delete": "removed", "create": "added", "keep": "dim", "merge": "accent"}
+
+
+def preview_row(row: PreviewRow, width: int) -> Line:
+    """Return one row of exactly `width` cells."""
+    added, removed = row.lines
+    tail = f"  {plus_minus(added, removed)}" if added or removed else ""
+    note = f"  {row.note}" if row.note else ""
+    available = max(0, width - 8 - cell_len(tail) - cell_len(note))
+    path = clip(row.path, available)
+    return [
+        Piece(pad(row.verb, 8), _VERB_STYLES.get(row.verb, "")),
+        Piece(path),
+        Piece(note, "waiting" if row.is_conflict else "dim"),
+        Piece(pad(tail, width - 8 - cell_len(path) - cell_len(note), right=True), "dim"),
+    ]
+
+
+class RewindChoice(Struct, frozen=True):
+    """What the user wants to move, and the conflicting files to overwrite, relative to the workspace."""
+
+    scope: RewindScope
+    overwrites: tuple[str, ...] = ()
+
+
+class RewindPreview:
+    """The preview of one rewind: what the engine would do, and which conflicts the user wants to overwrite.
+
+    `ask` asks the engine for a preview; its answer is passed to `update`.
+    """
+
+    def __init__(self, row: CheckpointRow, ask: Callable[[int, RewindScope, Sequence[str]], None]) -> None:
+        self.row = row
+        self.overwrites: list[str] = []
+        self.rewound: Rewound | None = None
+        self.rows: list[PreviewRow] = []
+        self._ask = ask
+
+    def ask(self) -> None:
+        """Ask the engine what a rewind would do now."""
+        self._ask(self.row.target, "both", tuple(self.overwrites))
+
+    def update(self, rewound: Rewound, deltas: Sequence[FileDelta]) -> bool:
+        """Show the engine's answer; return False if it answers another question."""
+        if rewound.target != self.row.target:
+            return False
+        self.rewound, self.rows = rewound, preview_rows(rewound, deltas, self.overwrites)
+        return True
+
+    def toggle(self, row: PreviewRow) -> bool:
+        """Overwrite a conflicting file, or keep it after all, in a new preview; return False for any other file."""
+        if row.key in self.overwrites:
+            self.overwrites.remove(row.key)
+        elif row.is_conflict:
+            self.overwrites.append(row.key)
+        else:
+            return False
+        self.ask()
+        return True
+
+    def facts(self) -> Iterator[str]:
+        """Yield what the user should know besides the files."""
+        if self.rewound is None:
+            yield "Comparing files …"
+            return
+        changed = len(self.rewound.files)
+        yield f"Files: {counted(changed, 'file')} will change" if changed else "Files: nothing will change"
+        if self.row.message:
+            yield "Conversation: your message returns to the prompt"
+        for copy in self.rewound.copies:
+            yield f"Files that a command deleted: ohw restore {copy}"
