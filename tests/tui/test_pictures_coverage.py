@@ -47,6 +47,8 @@ TABLE = {
     "prompt: an argument of a command": ("prompt/an_argument", ["Which", "Ask every time"]),
     "prompt: files": ("prompt/files", ["Files", "src/calc.py"]),
     "prompt: what was sent before": ("prompt/sent_before", ["Sent before"]),
+    "rewind: the checkpoints": ("rewind/checkpoints", ["4 checkpoints", "Enter Preview"]),
+    "rewind: the preview, with a conflict": ("rewind/preview", ["you changed the same lines", "Esc Back"]),
     "approval: a command": ("main/question_with_command", ["Esc Not now", "runs what it downloads", "n Reject"]),
     "approval: a change": ("main/question_with_diff", ["Esc Not now", "src/calc.py", "n Reject"]),
     "approval: the command edited": ("approval/a_command_edited", ["The command", "Ctrl+S Keep the text"]),

@@ -112,7 +112,7 @@ def _text(checkpoint: Checkpoint, workspace: str) -> str:
 def checkpoint_row(row: CheckpointRow, width: int, now: datetime) -> Line:
     """Return one row of exactly `width` cells; actions are indented below their message."""
     head = [Piece(pad(when(row.at, now), 6, right=True), "dim"), Piece(" ")] if width >= _WITH_TIME else []
-    head.append(Piece("↺ " if row.is_branch else "  · " if row.is_action else "› ", "dim"))
+    head.append(Piece("↳ " if row.is_branch else "  · " if row.is_action else "› ", "dim"))
     tail: Line = []
     if width >= _WITH_LINES:
         tail += [Piece(pad(counted(len(row.files), "file") if row.files else "", 10, right=True), "dim")]
