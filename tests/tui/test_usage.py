@@ -77,8 +77,18 @@ def test_session_page_shows_models_messages_context_and_limit():
     assert "gpt-5-mini (sub-agents)" in shown
     messages = shown.partition("By turn")[2].splitlines()
     assert [line.split("$")[0].strip() for line in messages[1:3]] == ["1 Fix unknown countries", "2 And now the tests"]
-    parts = [line.split()[0] for line in shown.splitlines() if line.startswith("  ") and line.rstrip().endswith("%")]
-    assert parts == ["system", "tools", "messages", "files", "tool"]
+    assert "  system 1k ■ 2%   tools 4k ■ 8%   messages 8k ■ 16%   files 2k ■ 4%   tool output 35k ■■■■■■ 70%" in shown
+
+
+def test_parts_of_the_context_are_wrapped_between_each_other():
+    keep_spent()
+    shown = page("session", width=40).splitlines()
+    at = shown.index(next(line for line in shown if line.startswith("  system")))
+    assert [line.rstrip() for line in shown[at : at + 3]] == [
+        "  system 1k ■ 2%   tools 4k ■ 8%",
+        "  messages 8k ■ 16%   files 2k ■ 4%",
+        "  tool output 35k ■■■■■■ 70%",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ _PARTS: Final = ("system", "tools", "messages", "files", "tool_output")
 _MOST_ROWS, _MOST_OUTPUTS = 12, 3
 _BAR: Final = 24
 _LIMIT_BAR: Final = 12
+_PART_BAR: Final = 8
 
 
 @dataclass
@@ -200,16 +201,25 @@ def _context(state: SessionState, width: int, limits: UsageLimits) -> Iterator[L
     parts = state.parts
     if parts is None:
         return
-    for name in _PARTS:
-        part, words = getattr(parts, name), name.replace("_", " ")
-        if not part:
-            continue
-        yield [
-            Piece(f"  {pad(words, 14)}{tokens(part):>6}  ", "dim"),
-            *_bar(part, used),
-            Piece(f"  {percent(part, used)}"),
-        ]
+    named = [(name.replace("_", " "), getattr(parts, name)) for name in _PARTS]
+    yield from _wrapped([_part(words, part, used) for words, part in named if part], width)
     yield from _biggest(state, width, limits)
+
+
+def _part(words: str, part: int, used: int) -> Line:
+    bar = "■" * max(1, round(_PART_BAR * part / used)) if used else ""
+    return [Piece(f"{words} {tokens(part)} ", "dim"), Piece(bar, "accent"), Piece(f" {percent(part, used)}", "dim")]
+
+
+def _wrapped(entries: Iterable[Line], width: int) -> Iterator[Line]:
+    """Yield lines with as many of the entries as fit."""
+    line: Line = [Piece("  ")]
+    for entry in entries:
+        if len(line) > 1 and line_width(line) + line_width(entry) > width:
+            yield line
+            line = [Piece("  ")]
+        line += [*entry, Piece("   ")]
+    yield line
 
 
 def biggest_outputs(state: SessionState) -> list[ActionItem]:
