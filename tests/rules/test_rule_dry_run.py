@@ -78,7 +78,7 @@ def test_the_questions_of_modes_that_ask_by_risk_alone_are_answered(where, mode)
         ("deny $ curl *", 2),
         ("allow $ pytest other", 0),
         ("deny str_replace_editor", 2),
-        ("ask in /home/ada/code/calc/src", 3),
+        ("ask in /home/ada/code/calc/src", 2),
         ("deny grep", 2),
     ],
     ids=str,

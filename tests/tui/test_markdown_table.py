@@ -46,6 +46,12 @@ def test_no_cell_loses_a_word_at_any_width(table: TableLayout, width: int):
     assert not [letter for letter in set(letters) if letters.count(letter) > rest.count(letter)]
 
 
+def test_column_without_any_text_takes_part_in_the_width():
+    table = TableLayout([Content(""), Content("Name"), Content("Of")], [], ["left"] * 3)
+    for width in range(8, 16):
+        assert all(line.cell_length <= width for line in table.lines(width))
+
+
 def shown(table: TableLayout, width: int) -> list[str]:
     return [line.plain for line in table.lines(width)]
 

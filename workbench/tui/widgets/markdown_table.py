@@ -42,11 +42,11 @@ class TableLayout:
     def _widths(self, width: int) -> list[int] | None:
         """Return the width of each column, or None if the words do not fit side by side."""
         columns = list(zip(self.headers, *self.rows, strict=True))
-        natural = [max(cell.cell_length for cell in column) for column in columns]
+        natural = [max(1, *(cell.cell_length for cell in column)) for column in columns]
         least = [max(1, min(_WHOLE_WORD, max(map(_longest_word, column)))) for column in columns]
         available = width - _GAP * (len(columns) - 1)
         if sum(natural) <= available:
-            return [max(1, each) for each in natural]
+            return natural
         return _shared_out(natural, least, available) if sum(least) <= available else None
 
     def _grid(self, widths: Sequence[int]) -> Iterator[Content]:
