@@ -7,6 +7,7 @@ from tests.tui.fake_client import FakeClient
 from tests.tui.pictures import in_each_look, text_on
 from tests.tui.test_usage import spent
 from tests.tui.usage_files import keep_spent
+from workbench.protocol import events as ev
 
 
 @pytest.fixture(autouse=True)
@@ -18,7 +19,9 @@ def _own_directories(tmp_path, monkeypatch):
 @in_each_look
 @pytest.mark.parametrize("scope", ["session", "all"])
 def test_usage(scope, look, picture):
-    script = spent().user("And now the tests")
+    script = spent()
+    script.add(ev.RunEnded, reason="finished")
+    script.user("And now the tests")
     for number, size in enumerate((30_000, 90_000, 8_000)):
         script.end(script.begin("execute_bash", command=f"cat log{number}.txt"), "x\n" * (size // 2))
     app = workbench_app(FakeClient(script.events))

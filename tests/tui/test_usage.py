@@ -73,10 +73,12 @@ def test_session_page_shows_models_messages_context_and_limit():
     assert "limit of a run $2.00  ■■──────────  12%" in shown
     assert "50k of 200k" in shown
     assert "25%  compacts at 80%" in shown
-    assert "claude-sonnet-4-5" in shown
-    assert "gpt-5-mini (sub-agents)" in shown
-    messages = shown.partition("By turn")[2].splitlines()
-    assert [line.split("$")[0].strip() for line in messages[1:3]] == ["1 Fix unknown countries", "2 And now the tests"]
+    assert shown.splitlines()[-4:] == [
+        "By model   claude-sonnet-4-5  $0.39 · 160k in · 2k out · 4 calls",
+        "           gpt-5-mini (sub-agents)  $0.01 · 40k in · 600 out · 1 call",
+        "By turn    1 ▄ $0.09 · 80k in · 1k out · 2 calls   2 █ $0.31 · 120k in · 2k out · 3 calls",
+        "           most: 2 And now the tests",
+    ]
     assert "  system 1k ■ 2%   tools 4k ■ 8%   messages 8k ■ 16%   files 2k ■ 4%   tool output 35k ■■■■■■ 70%" in shown
 
 
@@ -116,16 +118,33 @@ def test_all_sessions_are_shown_by_day_and_by_session():
     assert "By turn" not in shown
 
 
-def test_biggest_outputs_are_named():
+def test_biggest_output_in_the_context_is_named():
     script = spent()
     for number, size in enumerate((400, 90_000, 100, 20_000, 8_000)):
         script.end(script.begin("execute_bash", command=f"cat big{number}"), "x" * size)
     keep_spent()
-    shown = page("session", fold(script.events))
-    rows = [line for line in shown.splitlines() if "#" in line]
-    assert [row.split("#")[1].split()[2] for row in rows] == ["big1", "big3", "big4"]
-    assert rows[0].split()[:2] == ["biggest", "8k"], "the model got only the first 30,000 characters"
-    assert [row.endswith("x Drop") for row in rows] == [True, False, False]
+    (row,) = [line.strip() for line in page("session", fold(script.events)).splitlines() if "#" in line]
+    assert row == "biggest: #2 cat big1  8k   x Drop", "the model got only the first 30,000 characters"
+
+
+def test_small_outputs_are_not_offered_for_dropping():
+    script = spent()
+    script.end(script.begin("execute_bash", command="cat small"), "x" * 399)
+    assert "biggest" not in page("session", fold(script.events))
+
+
+def test_many_turns_show_their_prices_alone():
+    keep("s1", "Hi", *(call(turn / 100, turn=turn) for turn in range(1, 81)))
+    lines = page("session").partition("By turn")[2].splitlines()
+    assert lines[0].startswith("    21 ▄ $0.21   22 ▄ $0.22   23 ▄ $0.23")
+    assert lines[-2].endswith("79 █ $0.79   80 █ $0.80")
+    assert lines[-1].strip() == "and 20 more"
+    assert len(lines) == 10
+
+
+def test_turns_without_a_price_show_their_tokens():
+    keep("s1", "Hi", *(call(None, "local/llama", turn, input=turn * 10_000) for turn in range(1, 4)))
+    assert "1 ▄ 11k · 10k in · 600 out · 1 call   2 ▆ 21k" in page("session")
 
 
 def test_unknown_values_are_shown_as_unknown():

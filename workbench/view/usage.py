@@ -20,8 +20,14 @@ Scope: TypeAlias = Literal["session", "today", "week", "all"]
 SCOPES: Final[dict[Scope, str]] = {"session": "this session", "today": "today", "week": "7 days", "all": "all"}
 """The scopes in Tab order, with their names."""
 _PARTS: Final = ("system", "tools", "messages", "files", "tool_output")
-_MOST_ROWS, _MOST_OUTPUTS = 12, 3
+_HEADING, _GAP = 11, 3
+_MOST_ROWS: Final = 12
+_MOST_TURNS: Final = 60
+_MOST_LINES: Final = 6
+"""How many lines the models, or the turns, may take with their tokens and calls; more have only their prices."""
 _BAR: Final = 24
+_COLUMN_BARS: Final = "▂▃▄▅▆▇█"
+"""Bars of one cell, from low to high."""
 _LIMIT_BAR: Final = 12
 _PART_BAR: Final = 8
 
@@ -108,9 +114,9 @@ def _page(calls: Sequence[ModelCall], scope: Scope, state: SessionState, width: 
         lines += [[], *_context(state, width, limits)]
     if not calls:
         return [*lines, [], [Piece("No model was called.", "dim")]]
-    lines += [[], *_table("By model", _by(calls, _model_of), width)]
+    lines += [[], *_models(_by(calls, _model_of), width)]
     if scope == "session":
-        return [*lines, [], *_table("By turn", _by_turn(calls, state), width, in_order=True)]
+        return [*lines, *_turns(calls, state, width)]
     if scope != "today":
         days = _by(calls, _day_of)
         lines += [[], *_table("By day", {day: days[day] for day in sorted(days)}, width, in_order=True)]
@@ -129,17 +135,6 @@ def _by(calls: Iterable[ModelCall], key: Callable[[ModelCall], object]) -> dict[
     for call in calls:
         groups.setdefault(str(key(call)), Totals()).add(call)
     return groups
-
-
-def _by_turn(calls: Iterable[ModelCall], state: SessionState) -> dict[str, Totals]:
-    """Return the sums by the user's message, named by its number and, where it is in memory, its text."""
-    messages = [item.text for item in state.items if isinstance(item, UserItem)] if state.first_seq <= 1 else []
-
-    def name(call: ModelCall) -> str:
-        text = messages[call.turn - 1] if 0 < call.turn <= len(messages) else ""
-        return f"{call.turn} {first_line(text, 60)}".rstrip()
-
-    return _by(calls, name)
 
 
 def _model_of(call: ModelCall) -> str:
@@ -202,8 +197,10 @@ def _context(state: SessionState, width: int, limits: UsageLimits) -> Iterator[L
     if parts is None:
         return
     named = [(name.replace("_", " "), getattr(parts, name)) for name in _PARTS]
-    yield from _wrapped([_part(words, part, used) for words, part in named if part], width)
-    yield from _biggest(state, width, limits)
+    entries = [_part(words, part, used) for words, part in named if part]
+    if biggest := biggest_output(state):
+        entries.append(_biggest(biggest, state, limits, width - 2))
+    yield from _wrapped(entries, width)
 
 
 def _part(words: str, part: int, used: int) -> Line:
@@ -211,36 +208,78 @@ def _part(words: str, part: int, used: int) -> Line:
     return [Piece(f"{words} {tokens(part)} ", "dim"), Piece(bar, "accent"), Piece(f" {percent(part, used)}", "dim")]
 
 
-def _wrapped(entries: Iterable[Line], width: int) -> Iterator[Line]:
-    """Yield lines with as many of the entries as fit."""
-    line: Line = [Piece("  ")]
+def _wrapped(entries: Iterable[Line], width: int, heading: str = "") -> Iterator[Line]:
+    """Yield lines with as many of the entries as fit, indented or beside the heading."""
+    start = _HEADING if heading else 2
+    line: Line = [Piece(pad(heading, start), "bold")]
     for entry in entries:
-        if len(line) > 1 and line_width(line) + line_width(entry) > width:
+        gap = [Piece(" " * _GAP)] if len(line) > 1 else []
+        if gap and line_width(line) + _GAP + line_width(entry) > width:
             yield line
-            line = [Piece("  ")]
-        line += [*entry, Piece("   ")]
+            line, gap = [Piece(" " * start)], []
+        line += [*gap, *entry]
     yield line
 
 
-def biggest_outputs(state: SessionState) -> list[ActionItem]:
-    """Return the actions with the largest results in the agent's context, the largest first."""
+def biggest_output(state: SessionState) -> ActionItem | None:
+    """Return the action with the largest result in the agent's context, unless even that is small."""
     items = (item for item in state.actions.values() if not item.agent and not item.is_dropped)
-    large = [item for item in items if len(item.output) >= CHARACTERS_PER_TOKEN * 100]
-    return sorted(large, key=lambda item: len(item.output), reverse=True)[:_MOST_OUTPUTS]
+    biggest = max(items, key=lambda item: len(item.output), default=None)
+    return biggest if biggest and len(biggest.output) >= CHARACTERS_PER_TOKEN * 100 else None
 
 
-def _biggest(state: SessionState, width: int, limits: UsageLimits) -> Iterator[Line]:
-    """Yield the largest results; the part of each that the model got is estimated from its length."""
-    for at, item in enumerate(biggest_outputs(state)):
-        sent = min(len(item.output), limits.max_observe or len(item.output))
-        title = headline(item.tool, item.arguments, item.presentation, state.workspace)
-        start = "biggest" if at == 0 else ""
-        drop = f"   {limits.drop_key}" if at == 0 and limits.drop_key else ""
-        line: Line = [
-            Piece(f"  {pad(start, 14)}{tokens(sent // CHARACTERS_PER_TOKEN):>6}  ", "dim"),
-            Piece(clip(f"#{item.number} {title}", max(8, width - 24 - (len(drop) + 5 if drop else 0)))),
-        ]
-        yield [*line, Piece(drop, "key"), Piece(" Drop", "dim")] if drop else line
+def _biggest(item: ActionItem, state: SessionState, limits: UsageLimits, width: int) -> Line:
+    """Name an action with its result; the part of it that the model got is estimated from its length."""
+    sent = min(len(item.output), limits.max_observe or len(item.output)) // CHARACTERS_PER_TOKEN
+    title = headline(item.tool, item.arguments, item.presentation, state.workspace)
+    end: Line = [Piece(f"  {tokens(sent)}", "dim")]
+    if limits.drop_key:
+        end += [Piece("   "), Piece(limits.drop_key, "key"), Piece(" Drop", "dim")]
+    start = Piece("biggest: ", "dim")
+    available = max(8, min(40, width - len(start.text) - line_width(end)))
+    return [start, Piece(clip(f"#{item.number} {title}", available)), *end]
+
+
+def _models(groups: dict[str, Totals], width: int) -> Iterator[Line]:
+    """Yield the models, the most expensive first."""
+    names = sorted(groups, key=lambda name: _weight(groups[name]), reverse=True)[:_MOST_ROWS]
+    entries = [([Piece(f"{clip(name, 36)}  {groups[name].price}")], groups[name]) for name in names]
+    yield from _entries("By model", entries, width, hidden=len(groups) - len(names))
+
+
+def _turns(calls: Sequence[ModelCall], state: SessionState, width: int) -> Iterator[Line]:
+    """Yield what each message of the user cost, by its number; the text of the most expensive one is named."""
+    groups = _by(calls, lambda call: call.turn)
+    names = list(groups)[-_MOST_TURNS:]
+    most = max(names, key=lambda name: _weight(groups[name]))
+    entries = [(_turn(name, groups[name], groups[most]), groups[name]) for name in names]
+    yield from _entries("By turn", entries, width, hidden=len(groups) - len(names))
+    messages = [item.text for item in state.items if isinstance(item, UserItem)] if state.first_seq <= 1 else []
+    if len(names) > 1 and 0 < int(most) <= len(messages):
+        text = clip(first_line(messages[int(most) - 1], 200), max(8, width - 24))
+        yield [Piece(pad("", _HEADING)), Piece(f"most: {most} ", "dim"), Piece(text)]
+
+
+def _turn(name: str, totals: Totals, most: Totals) -> Line:
+    part, whole = _share(totals, _weight(most))
+    bar = _COLUMN_BARS[round((len(_COLUMN_BARS) - 1) * part / whole)] if whole else ""
+    price = totals.price if most.cost else tokens(totals.input + totals.output)
+    return [Piece(f"{name} "), Piece(bar, "accent"), Piece(f" {price}")]
+
+
+def _entries(heading: str, entries: Sequence[tuple[Line, Totals]], width: int, *, hidden: int) -> Iterator[Line]:
+    """Yield entries beside a heading, with their tokens and calls if the width allows that."""
+    full = [[*line, Piece(f" · {_facts(totals)}", "dim")] for line, totals in entries]
+    lines = list(_wrapped(full, width, heading))
+    if len(lines) > _MOST_LINES or any(_HEADING + line_width(entry) > width for entry in full):
+        lines = list(_wrapped([line for line, _ in entries], width, heading))
+    yield from lines
+    if hidden:
+        yield [Piece(f"{pad('', _HEADING)}and {hidden} more", "dim")]
+
+
+def _facts(totals: Totals) -> str:
+    return f"{tokens(totals.input)} in · {tokens(totals.output)} out · {counted(totals.calls, 'call')}"
 
 
 def _table(title: str, groups: dict[str, Totals], width: int, *, in_order: bool = False) -> Iterator[Line]:

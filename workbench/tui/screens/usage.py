@@ -26,7 +26,7 @@ from workbench.tui.key_names import hint_content, key_of
 from workbench.tui.messages import StateChanged
 from workbench.tui.widgets.strips import as_content, css_beside
 from workbench.view.state import SessionState
-from workbench.view.usage import SCOPES, Scope, UsageLimits, biggest_outputs, read_calls, usage_page
+from workbench.view.usage import SCOPES, Scope, UsageLimits, biggest_output, read_calls, usage_page
 from workbench.view.wrapping import Line, Piece
 
 _KEYS: Final = "{usage.scope=tab} Scope   ↑↓ Scroll   {usage.close=escape} Close"
@@ -103,9 +103,9 @@ class UsageScreen(ModalScreen[None]):
 
     def action_drop(self) -> None:
         """Drop the largest output from the model's context."""
-        biggest = biggest_outputs(self._state)
+        biggest = biggest_output(self._state)
         if self._scope == "session" and biggest:
-            self._send(DropOutput(action_id=biggest[0].action_id))
+            self._send(DropOutput(action_id=biggest.action_id))
 
     @on(StateChanged)
     def on_state_changed(self) -> None:
