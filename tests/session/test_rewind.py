@@ -205,6 +205,18 @@ def test_changes_by_the_user_since_then_are_kept(one):
     assert [file.path for file in last_rewind(one).files if file.is_merged] == ["a.txt"]
 
 
+def test_what_the_users_own_command_changed_is_kept(one):
+    shell = BashTool(working_dir=str(one.work))
+    one.tools[shell.name] = shell
+    target = tell(one, "go", ("text", "a.txt", "agent's"))
+    one.session.user_commands.add("echo mine > mine.txt; rm a.txt")
+    one.run()
+    mine = tree_of(one.work)
+    assert "mine.txt" in mine
+    one.session.rewinder.rewind(target)
+    assert tree_of(one.work) == mine
+
+
 @pytest.mark.parametrize("by_user", ["text", "binary", "delete"])
 def test_a_file_in_which_both_changed_the_same_lines_is_left_alone_and_named(one, by_user):
     (one.work / "a.txt").write_text("one\n")

@@ -31,8 +31,8 @@ class Transition(NamedTuple):
 def steps_of(store: Store) -> list[FileStep]:
     """Return the steps of a log, of all branches, in order. Raises StoreError.
 
-    Changes by the user and by other programs are no steps. A snapshot may be recorded after later events, so a step
-    has the number of its action's result.
+    Changes by the user and by other programs are no steps, and neither are those by a command of the user's. A snapshot
+    may be recorded after later events, so a step has the number of its action's result.
     """
     results: dict[str, int] = {}
     steps: list[FileStep] = []
@@ -42,8 +42,10 @@ def steps_of(store: Store) -> list[FileStep]:
             if last and version not in ("", last) and action_id in results:
                 steps.append(FileStep(results[action_id] or seq, last, version))
             last = version or last
-        else:
-            results[action_id] = 0 if kind == "action_proposed" else seq
+        elif kind == "action_proposed":
+            results[action_id] = 0
+        elif action_id in results:  # a command of the user's has a result too, but was not proposed
+            results[action_id] = seq
     return steps
 
 
