@@ -51,8 +51,9 @@ def files_with(sandbox: Sandbox, secret: str) -> list[str]:
 
 
 @pytest.mark.timeout(240)
-@pytest.mark.parametrize("wrong_keys", [0, 1], ids=["right", "wrong-first"])
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
+@pytest.mark.parametrize(
+    ("size", "wrong_keys"), [((80, 24), 1), ((120, 40), 0)], ids=["80x24-wrong-first", "120x40-right"]
+)
 def test_from_an_empty_home_to_an_approved_edit_on_a_server_that_wants_a_key(sandbox: Sandbox, size, wrong_keys):
     del sandbox.env["OPENAI_API_KEY"]
     file = sandbox.project / "hello.txt"
@@ -96,6 +97,24 @@ def test_from_an_empty_home_to_an_approved_edit_on_a_server_that_wants_a_key(san
     assert stat.S_IMODE(stored.path.stat().st_mode) == 0o600
     assert files_with(sandbox, KEY) == [str(stored.path)]
     assert files_with(sandbox, WRONG) == []
+
+
+@pytest.mark.timeout(120)
+def test_first_key_of_a_provider_takes_three_keystrokes(sandbox: Sandbox):
+    del sandbox.env["OPENAI_API_KEY"]
+    with ModelServer([Turn("Ready.")], key=KEY, names=["gpt-5", "gpt-5-mini"]) as server:
+        sandbox.env["OPENAI_BASE_URL"] = server.base_url
+        with Terminal(["--workspace", str(sandbox.project)], 120, 34, sandbox.env) as terminal:
+            user = CountingUser(terminal)
+            user.presses(re.search(r"(\d) OpenAI ", user.sees("paste a key"))[1])
+            user.sees("Tab Next field")
+            user.pastes(KEY)
+            user.sees(KEY[-4:], "2 models")
+            user.presses("enter")
+            user.sees("What should we work on?", "gpt-5")
+            terminal.press("ctrl+d")
+            assert terminal.wait_exit() == 0
+    assert user.keystrokes == 3
 
 
 @pytest.mark.timeout(120)

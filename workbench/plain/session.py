@@ -57,6 +57,7 @@ WORDS: Final = {
     "diff": "what changed in this session",
     "history": "the whole session from its start",
     "mode MODE": f"when to ask: {', '.join(MODES)}",
+    "plan": "plan before anything changes: same as /mode plan",
     "approve": "run the plan of plan mode, in the mode before it; /approve MODE in another",
     "model NAME": "switch model (saved name or provider/model)",
     "compact": "summarize the conversation to free up context",
@@ -105,6 +106,7 @@ class Commands:
             ),
             "compact": lambda: client.send(Condense()),
             "stop": self._stop,
+            "plan": lambda: client.send(ChangeSettings(mode="plan")),
             **others,
         }
 

@@ -24,6 +24,7 @@ class SlashCommand(Struct, frozen=True):
 COMMANDS = (
     SlashCommand("help", "keys and guides", "app.help"),
     SlashCommand("mode", "when to ask before an action runs", "mode", argument="MODE", only_listed=True),
+    SlashCommand("plan", "plan before anything changes: same as /mode plan", "mode('plan')"),
     SlashCommand("model", "switch model (saved name or provider/model)", "app.model", argument="NAME"),
     SlashCommand("compact", "summarize the conversation to free up context", "compact"),
     SlashCommand("compact undo", "undo the last compaction", "compact(True)"),
