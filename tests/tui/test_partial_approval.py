@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from tests.tui.sample_session import WORKSPACE, Script, fold
 from workbench.protocol import events as ev
+from workbench.protocol.stale_file import StaleFile
 from workbench.view.formatting.actions import action_line, outcome
 from workbench.view.formatting.approval import what_runs
 from workbench.view.formatting.cards import card
@@ -75,7 +76,7 @@ def fold_on(state, event):
 
 def test_question_shows_others_changes_and_its_details_all_of_them():
     theirs = BEFORE + "".join(f"more \x1b[2J {number}\n" for number in range(20))
-    stale = ev.StaleFile(path=PATH, seen=BEFORE, theirs=theirs, wanted=WANTED)
+    stale = StaleFile(path=PATH, seen=BEFORE, theirs=theirs, wanted=WANTED)
     script = Script().start().answer()
     action_id = script.propose("str_replace_editor", "MEDIUM", command="str_replace", path=PATH)
     script.add(

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from workbench.diff.hunks import compare
-from workbench.protocol.events import FileDelta, StaleFile
+from workbench.protocol.events import FileDelta
+from workbench.protocol.stale_file import StaleFile
 from workbench.rules.rule import parse_rule
 from workbench.rules.rule_files import command_subject
 from workbench.rules.rule_set import deciding

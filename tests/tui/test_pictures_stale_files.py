@@ -8,6 +8,7 @@ from tests.tui.pictures import app_with, in_each_look, show_events
 from tests.tui.sample_session import Script
 from workbench.protocol import events as ev
 from workbench.protocol import live
+from workbench.protocol.stale_file import StaleFile
 from workbench.session.actions.stale_files import stale_reasons
 
 WANTED = AFTER.replace('"""Reads amounts as people write them."""', '"""Reads amounts as people write them: -3.50."""')
@@ -27,7 +28,7 @@ def begun() -> Script:
 def stale_file():
     script = begun()
     action_id = script.propose("str_replace_editor", "MEDIUM", "keep the sign", command="str_replace", path=CALC)
-    stale = ev.StaleFile(path=CALC, seen=BEFORE, theirs=THEIRS, wanted=WANTED, conflicts=0, by="other")
+    stale = StaleFile(path=CALC, seen=BEFORE, theirs=THEIRS, wanted=WANTED, conflicts=0, by="other")
     script.add(
         ev.ActionAssessed,
         action_id=action_id,

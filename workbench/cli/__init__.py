@@ -27,6 +27,7 @@ _FUNCTIONS = {
     "decisions": "decisions:decisions",
     "restore": "restore:restore",
     "rewind": "rewind:rewind",
+    "fork": "fork:fork",
     "config": "config:config",
     "locate": "config:locate",
 }

@@ -32,6 +32,7 @@ _COMMANDS = {
     "decisions": "list who or what allowed and denied actions, and why; exports the list",
     "trust": "list the directories whose own tools, rules and servers are used; `revoke` ends it",
     "rewind": "move a session back to an earlier message or action, with its files",
+    "fork": "continue a session in a new one, from its end or an earlier event",
     "restore": "restore what a command deleted, or any path from any version",
     "config": "list every setting with its value and where it comes from",
     "locate": "show the paths of settings, sessions and logs",
@@ -135,6 +136,8 @@ def _parser(command: str) -> _Parser:
 def _add_arguments(parser: _Parser, command: str) -> None:
     if command in ("resume", "export", "import"):
         _add_session(parser, command)
+    elif command in ("rewind", "fork"):
+        _add_past(parser, command)
     elif command == "run":
         parser.add_argument("prompt", metavar="PROMPT", help="the task; `-` reads it from stdin")
         parser.add_argument("--json", action="store_true", help="print events as JSON lines")
@@ -151,13 +154,6 @@ def _add_arguments(parser: _Parser, command: str) -> None:
             "commands", nargs="*", metavar="COMMAND", help="commands to rate (default: JSON lines from stdin)"
         )
         parser.add_argument("--home", metavar="DIR", help="home directory to assume (default: yours)")
-    elif command == "rewind":
-        parser.add_argument("id", nargs="?", metavar="ID", help="session (default: the last one of this directory)")
-        parser.add_argument("event", nargs="?", type=int, metavar="EVENT", help="checkpoint (default: list them)")
-        parser.add_argument("--last", action="store_true", help="the last session of any directory")
-        parser.add_argument("--only", choices=["conversation", "files"], help="move only one of both")
-        parser.add_argument("--redo", action="store_true", help="undo the last rewind")
-        parser.add_argument("--yes", action="store_true", help="do not ask")
     elif command == "restore":
         parser.add_argument(
             "id", nargs="?", metavar="ID", help="copy or version to restore from (default: list the copies)"
@@ -171,6 +167,20 @@ def _add_arguments(parser: _Parser, command: str) -> None:
             "--all", action="store_true", help="include tools whose schema was not loaded, by name (with --json)"
         )
         parser.add_argument("--mcp", action="store_true", help="start the MCP servers and list their tools too")
+
+
+def _add_past(parser: _Parser, command: str) -> None:
+    parser.add_argument("id", nargs="?", metavar="ID", help="session (default: the last one of this directory)")
+    if command == "rewind":
+        parser.add_argument("event", nargs="?", type=int, metavar="EVENT", help="checkpoint (default: list them)")
+        parser.add_argument("--only", choices=["conversation", "files"], help="move only one of both")
+        parser.add_argument("--redo", action="store_true", help="undo the last rewind")
+        parser.add_argument("--yes", action="store_true", help="do not ask")
+    else:
+        parser.add_argument(
+            "--at", type=int, metavar="EVENT", help="checkpoint of `ohw rewind ID` (default: the end of the session)"
+        )
+    parser.add_argument("--last", action="store_true", help="the last session of any directory")
 
 
 def _add_mcp(parser: _Parser) -> None:

@@ -18,6 +18,7 @@ from workbench.protocol.presentation import Presentation
 from workbench.protocol.resource_text import ResourceText
 from workbench.protocol.rewind import RewindScope, RewoundFile
 from workbench.protocol.risk import Mode, Risk
+from workbench.protocol.stale_file import StaleFile
 from workbench.protocol.usage import ContextParts, Usage
 
 
@@ -46,23 +47,6 @@ class FileText(Data):
 
     path: str
     text: str | None
-
-
-class StaleFile(Data):
-    """A file that changed since the agent read it: the content it had `seen`, `theirs` on disk, and the one it
-    `wanted`.
-
-    The preview merges both changes. `conflicts` counts the places where they overlap, in which the preview has the
-    agent's lines; it is None if they could not be merged and the preview has the agent's whole content.
-    """
-
-    path: str
-    seen: str
-    theirs: str
-    wanted: str
-    conflicts: int | None = 0
-    by: str = ""
-    """Who changed it, if the log knows: "person" (the user), "other", or "agent" for an earlier action."""
 
 
 class RawToolCall(Data):
@@ -318,6 +302,10 @@ class SessionStarted(EventBase):
     """The session whose agent started this one as a sub-agent."""
     agent: str = ""
     """The kind of the sub-agent; empty if it has none."""
+    forked_from: str = ""
+    """The session of which this one is a fork; empty if it is none."""
+    forked_at: int = 0
+    """The last event that the fork has in common with it."""
 
 
 class ModelResponded(EventBase):
@@ -435,6 +423,19 @@ class Rewound(EventBase):
     copies: tuple[str, ...] = ()
 
 
+class Forked(EventBase):
+    """The session continues here as a fork, from its state at event `target` of the session it was forked from.
+
+    What was running there, or waiting, is not part of the fork. `moved_from` is the directory of that session if the
+    fork works in another one, `workspace`, to which the files of that event were copied.
+    """
+
+    session: str
+    target: int
+    workspace: str = ""
+    moved_from: str = ""
+
+
 class RunEnded(EventBase):
     """The agent stopped; `detail` is one line for the user."""
 
@@ -479,6 +480,7 @@ Event: TypeAlias = (
     | OutputDropped
     | SettingsChanged
     | Rewound
+    | Forked
     | RunEnded
     | DelegateStep
 )

@@ -27,6 +27,7 @@ from workbench.protocol.events import (
     ActionProposed,
     AgentNudged,
     Event,
+    Forked,
     HistoryCondensed,
     ModelResponded,
     Rewound,
@@ -55,7 +56,7 @@ class Failures(msgspec.Struct):
         match event:
             case ModelResponded():
                 self._open = {}
-            case Rewound():
+            case Rewound() | Forked():
                 self._open, self._last = {}, {}
             case ActionProposed():
                 self._open[event.action_id] = event.tool
@@ -118,7 +119,7 @@ class LoopWatch(msgspec.Struct):
     def apply(self, event: Event) -> None:
         """Consume the next event; never raises, whatever the order of events is."""
         match event:
-            case UserMessage() | Rewound():
+            case UserMessage() | Rewound() | Forked():
                 self._moves.clear()
                 self._steps.clear()
                 self._batch, self._results, self._nudged = {}, {}, []

@@ -15,6 +15,8 @@ from workbench.errors import UsageError
 from workbench.lazy_pattern import lazy_pattern
 
 SUFFIX = ".session"
+DRAFT = "draft"
+"""The file with the text in the prompt that was not sent yet, in the state directory of a session."""
 _ID = lazy_pattern(r"[a-z0-9][a-z0-9-]{0,79}")
 _SLUG_LENGTH = 32
 _MOST_READ = 400

@@ -23,6 +23,7 @@ from workbench.protocol.events import (
     Event,
     FileDelta,
     FilesChanged,
+    Forked,
     HistoryCondensed,
     MessageWithdrawn,
     ModelResponded,
@@ -222,7 +223,7 @@ class State(msgspec.Struct):
                 self._apply_answer(event)
             case AgentNudged() | DelegateStep():
                 self._apply_beside(event)
-            case CondensingAsked() | HistoryCondensed() | Rewound():
+            case CondensingAsked() | HistoryCondensed() | Rewound() | Forked():
                 self._apply_to_history(event)
 
     def _apply_outcome(
@@ -278,16 +279,23 @@ class State(msgspec.Struct):
         self.unfinished_rewind = event if event.files or event.directories else None
         for file in event.files:
             self.writers.pop(f"{self.workspace}/{file.path}", None)
-        if event.scope == "files":
-            return
+        if event.scope != "files":
+            self._stop()
+
+    def _stop(self) -> None:
+        """End the run with everything that is open, without a result."""
         self.is_running = self.only_condenses = False
         self.ended, self.steps, self.unreadable_answers, self.command = "interrupted", 0, 0, None
         for each in (self.batch, self.delegated, self.own, self.own_started, self.unread, self.refused, self.nudged):
             each.clear()
 
-    def _apply_to_history(self, event: CondensingAsked | HistoryCondensed | Rewound) -> None:
+    def _apply_to_history(self, event: CondensingAsked | HistoryCondensed | Rewound | Forked) -> None:
         if isinstance(event, Rewound):
             self._apply_rewind(event)
+            return
+        if isinstance(event, Forked):
+            self.unfinished_rewind = None
+            self._stop()
             return
         is_request = isinstance(event, CondensingAsked)
         if is_request and not self.is_running:

@@ -284,9 +284,9 @@ class WorkbenchApp(TerminalApp):
         else:
             await self.switcher.begin_new()
 
-    def action_problems(self) -> None:
-        """Show the problems in settings, keys and themes."""
-        self.problems.open()
+    async def action_fork(self, event: str = "") -> None:
+        """Continue in a fork of the session, from a checkpoint or its end; the session continues on its own."""
+        await self.switcher.fork(event)
 
     def action_settings(self, search: str = "") -> None:
         """Show all settings, or those that contain the words of `search`."""
@@ -298,7 +298,7 @@ class WorkbenchApp(TerminalApp):
         open_rules(self, self.state, self.session.workspace, self.settings.trusted, self.session.client)
 
     def action_page(self, name: str) -> None:
-        """Show the decisions, trusted directories, MCP servers, the usage or the agent's tools."""
+        """Show the decisions, trusted directories, MCP servers, usage, tools or configuration problems."""
         open_page(self, name)
 
     def action_leave(self) -> None:

@@ -116,7 +116,7 @@ def open_rules(
 
 
 def open_page(app: WorkbenchApp, name: str) -> None:
-    """Show `decisions`, `trust`, `servers`, `usage` or `tools`, unless it is shown already."""
+    """Show `decisions`, `trust`, `servers`, `usage`, `problems` or `tools`, unless it is shown already."""
     if name == "decisions":
         open_decisions(app, app.state)
     elif name == "trust":
@@ -125,6 +125,8 @@ def open_page(app: WorkbenchApp, name: str) -> None:
         open_servers(app, app.settings, app.session.workspace)
     elif name == "usage":
         open_usage(app)
+    elif name == "problems":
+        app.problems.open()
     else:
         open_tools(app, app.state, app.session.workspace)
 

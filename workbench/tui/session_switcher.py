@@ -58,6 +58,8 @@ class SessionSources(Struct, frozen=True):
     """Returns the sessions that can be resumed."""
     resume: Callable[[str], AppSession] | None = None
     """Opens the session with that id."""
+    fork: Callable[[str, int | None], AppSession] | None = None
+    """Opens a fork of the session with that id, from a checkpoint or its end."""
 
 
 class SessionSwitcher:
@@ -124,6 +126,18 @@ class SessionSwitcher:
         await self.show(lambda: new(state))
         if state.is_running:
             self._app.notify("The previous session continues; /sessions lists it")
+
+    async def fork(self, event: str = "") -> None:
+        """Show a fork of the session, from the checkpoint with this number or, without one, from its end."""
+        fork, state = self.sources.fork, self._app.state
+        if fork is None or self._app.session.client is None or not state.items:
+            self._app.notify("there is nothing to fork yet", timeout=3)
+        elif event and not (event.isascii() and event.isdecimal()):
+            self._app.notify("/fork takes the number of a checkpoint; /rewind lists them", severity="warning")
+        else:
+            await self.show(lambda: fork(state.session_id, int(event[:18]) if event else None))
+            if state.is_running:
+                self._app.notify("The session it was forked from continues; /sessions lists it")
 
     async def begin_in_shell(self, command: str) -> None:
         """Begin a session without a model by running a shell command of the user's in it."""

@@ -126,6 +126,7 @@ class Opener:
             ways=self.ways,
             sessions=self.past,
             resume=self.resume,
+            fork=self.fork,
         )
 
     def session(self, workspace: Path, prompt: str = "", session_id: str | None = None) -> AppSession:
@@ -215,6 +216,12 @@ class Opener:
 
         workspace = Path(find_session(self.locations, name).workspace)
         return replace(self, settings=_without_session_flags(self.settings)).session(workspace, session_id=name)
+
+    def fork(self, name: str, event: int | None) -> AppSession:
+        """Return a fork of the session with that id, from a checkpoint or its end. Raises WorkbenchError."""
+        from workbench.session.forks import fork_at
+
+        return self.resume(fork_at(self.locations, name, event).id)
 
     def _client(self, settings: Settings, workspace: Path, hint: str, session_id: str | None) -> Client:
         from workbench.client.engine_client import EngineClient

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from workbench.config.modes import MODE_NAMES
 from workbench.protocol.usage import CHARACTERS_PER_TOKEN
-from workbench.text import counted, visible_path
+from workbench.text import counted, visible, visible_path
 from workbench.tools.manifest import kind_of
 from workbench.view.formatting.actions import plus_minus, seconds
 from workbench.view.state import ActionItem, FileState, Item, NoticeItem, RunTotals, SessionState
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from workbench.protocol.events import (
         AgentNudged,
         CondensingUndone,
+        Forked,
         HistoryCondensed,
         OutputDropped,
         Rewound,
@@ -183,6 +184,13 @@ def rewind_notice(event: Rewound) -> NoticeItem:
         parts.append(f"copies of deleted files: ohw restore {event.copies[0]}")
     parts.append("/redo undoes this")
     return NoticeItem(event.seq, "; ".join(parts), "warning" if event.conflicts else "info")
+
+
+def fork_notice(event: Forked) -> NoticeItem:
+    """Return the notice that a fork begins here."""
+    where = f" in {visible_path(event.workspace)}" if event.moved_from else ""
+    origin = visible(event.session, lines=False)
+    return NoticeItem(event.seq, f"Forked from {origin} at event {event.target}{where}; what follows is the fork's own")
 
 
 def _listed(paths: Sequence[str]) -> str:

@@ -18,6 +18,7 @@ from workbench.view.notices import (
     branch_notice,
     condensed_notice,
     dropped_notice,
+    fork_notice,
     nudge_notice,
     rewind_notice,
     run_end_notice,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         CondensingAsked,
         CondensingUndone,
         DelegateStep,
+        Forked,
         HistoryCondensed,
         MessageWithdrawn,
         ModelAsked,
@@ -312,6 +314,12 @@ def _rewound(state: SessionState, event: Rewound) -> Changed:
     return added(state, rewind_notice(event))
 
 
+def _forked(state: SessionState, event: Forked) -> Changed:
+    state.is_running, state.ended = False, ""
+    state.queued.clear()
+    return added(state, fork_notice(event))
+
+
 def _run_ended(state: SessionState, event: RunEnded) -> Changed:
     state.is_running = False
     state.ended, state.ended_in = event.reason, state.mode
@@ -357,6 +365,7 @@ _REDUCERS: Final[dict[str, Callable[[SessionState, Any], Changed]]] = {
     "settings_changed": _settings_changed,
     "branch": _branch,
     "rewound": _rewound,
+    "forked": _forked,
     "run_ended": _run_ended,
     "delegate_step": _delegate_step,
     "text_delta": text_delta,

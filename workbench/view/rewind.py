@@ -206,6 +206,8 @@ class RewindChoice(Struct, frozen=True):
 
     scope: RewindScope
     overwrites: tuple[str, ...] = ()
+    is_fork: bool = False
+    """Whether this session stays as it is, and a new one continues from the checkpoint."""
 
 
 class RewindPreview:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from msgspec import Struct, field
 
+from workbench.protocol.stale_file import StaleFile
 from workbench.view.wrapping import count_lines
 
 if TYPE_CHECKING:
     from workbench.protocol.deletion_list import DeletionList
-    from workbench.protocol.events import AlwaysChoice, FileDelta, ModelResponded, Segment, StaleFile
+    from workbench.protocol.events import AlwaysChoice, FileDelta, ModelResponded, Segment
     from workbench.protocol.live import CallProgress, RewindReady
     from workbench.protocol.presentation import Presentation
     from workbench.protocol.risk import Risk

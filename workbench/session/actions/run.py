@@ -26,9 +26,9 @@ from workbench.protocol.events import (
     Event,
     FileDelta,
     ModelAsked,
-    StaleFile,
 )
 from workbench.protocol.live import LiveEvent, ToolOutput
+from workbench.protocol.stale_file import StaleFile
 from workbench.risk import Assessment
 from workbench.secrets.masker import MASKER
 from workbench.secrets.stream import SecretStream

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import PurePath
 
 from workbench.diff.hunks import compare
-from workbench.protocol.events import StaleFile
+from workbench.protocol.stale_file import StaleFile
 from workbench.session.state import OpenAction, State, content_key
 from workbench.text import cut_middle, visible_path
 from workbench.tools.executor import FileChange

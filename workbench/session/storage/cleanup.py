@@ -23,7 +23,7 @@ from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.processes.leftovers import sweep_edited, sweep_temporary
 from workbench.processes.sweep import sweep as end_marked
-from workbench.session.session_names import SUFFIX, session_path, socket_path
+from workbench.session.session_names import DRAFT, SUFFIX, session_path, socket_path
 from workbench.session.storage.lock import SessionLock, holder
 from workbench.session.storage.store import APPLICATION_ID
 from workbench.session.storage.store_files import delete_file, reading_uri
@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 RETENTION_DAYS: Final = 30
 RETENTION_BYTES: Final = 2_000_000_000
 """The most bytes that the tools of all sessions keep in total: full outputs, plots, pages, pictures, undo copies."""
-_USERS: Final = frozenset({"put-back", "draft", "comments.json"})
+_USERS: Final = frozenset({"put-back", DRAFT, "comments.json"})
 """Names in a session's state directory that hold the user's own content: earlier versions of protected files, an unsent
 message and unsent review comments. They are deleted only with the session.
 """
@@ -50,7 +50,8 @@ _ONE_PAGE: Final = 4_096
 """The size of a file whose tables were not created yet, or are in its write-ahead log alone."""
 _BEGUN = """
 SELECT count(*) FROM events WHERE kind NOT IN ('session_started', 'settings_changed')
-  OR (kind = 'session_started' AND coalesce(json_extract(json, '$.parent'), '') != '')
+  OR (kind = 'session_started' AND (coalesce(json_extract(json, '$.parent'), '') != ''
+    OR coalesce(json_extract(json, '$.forked_from'), '') != ''))
 """
 
 

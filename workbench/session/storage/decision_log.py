@@ -28,7 +28,7 @@ _ROWS: Final = f"""
 SELECT seq, at, kind, parts,
   json_remove(json, '$.preview', '$.stale', '$.executes', '$.written', '$.event.preview', '$.event.stale',
               '$.event.executes', '$.event.written')
-FROM events
+FROM {{events}}
 WHERE kind IN {_KINDS} OR (kind = 'delegate_step' AND {_STEP} IN {_KINDS})
 ORDER BY seq DESC
 """
@@ -78,7 +78,8 @@ def all_decisions(
 ) -> Iterator[RecordedDecision | Unreadable]:
     """Yield the decisions of all sessions, most recently changed sessions first, each session's latest first.
 
-    Sub-agents' decisions come with the session that started them. `stopped` is called before each file.
+    Sub-agents' decisions come with the session that started them, and those that a fork shares with the session that
+    it was forked from. `stopped` is called before each file.
     """
     for path in recent_paths(locations):
         if stopped():
@@ -96,7 +97,8 @@ def _of_file(path: Path, *, with_children: bool) -> Iterator[RecordedDecision | 
         with Store.open(path, readonly=True) as store:
             started = json.loads(next(store.query("SELECT json FROM events WHERE seq = 1"))[0])
             if with_children or not started.get("parent"):
-                yield from _Reading(path.stem, str(started["workspace"]), store).decisions()
+                reading = _Reading(path.stem, str(started["workspace"]), store, with_shared=with_children)
+                yield from reading.decisions()
     except (WorkbenchError, sqlite3.Error, ValueError, LookupError, TypeError, StopIteration) as error:
         reason = error.reason if isinstance(error, DamagedFile) else str(error).replace(str(path), path.name)
         yield Unreadable(path.stem, first_line(reason, 200) or type(error).__name__)
@@ -115,15 +117,16 @@ class _Pending:
 class _Reading:
     """One pass over a log, backwards: a decision is complete when the proposal of its action comes."""
 
-    def __init__(self, session: str, workspace: str, store: Store) -> None:
+    def __init__(self, session: str, workspace: str, store: Store, *, with_shared: bool) -> None:
         self._session = session
         self._workspace = workspace
         self._store = store
+        self._rows = _ROWS.format(events="events" if with_shared else "main.events")
         self._decided: dict[tuple[str, str], list[_Pending]] = {}
         """The decisions whose proposal has not come yet, by sub-agent and action."""
 
     def decisions(self) -> Iterator[RecordedDecision]:
-        for seq, at, kind, parts, row in self._store.query(_ROWS):
+        for seq, at, kind, parts, row in self._store.query(self._rows):
             event, agent = json.loads(insert_strings(row, parts, self._string) if parts else row), ("", "")
             if kind == "delegate_step":
                 agent, event = (event["session"], event["agent"]), event["event"]

@@ -114,14 +114,14 @@ def write_line(db: sqlite3.Connection, seq: int, kind: str, at: str, line: str) 
         payload = json.loads(line)
         paths, strings = extract_strings(payload)
         if paths:
-            db.executemany("INSERT OR IGNORE INTO blobs VALUES (?, ?)", strings.items())
+            db.executemany("INSERT OR IGNORE INTO main.blobs VALUES (?, ?)", strings.items())
             line, parts = json.dumps(payload, ensure_ascii=False), json.dumps(paths)
     insert_row(db, (seq, kind, at, line, parts))
 
 
 def insert_row(db: sqlite3.Connection, row: Unsigned) -> None:
     """Insert a stored event, with its checksum, in the open transaction."""
-    db.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", (*row, checksum(row)))
+    db.execute("INSERT INTO main.events VALUES (?, ?, ?, ?, ?, ?)", (*row, checksum(row)))
 
 
 def checksum(row: Unsigned) -> int:

@@ -73,7 +73,7 @@ def without_powers(event: Event, model: str, mode: Mode, workspace: str) -> Even
     match event:
         case SessionStarted():
             set_here = {"model": model, "mode": mode, "api_base": None, "scripted": is_scripted(model), "parent": ""}
-            return replace(event, **set_here)
+            return replace(event, **set_here, forked_from="", forked_at=0)
         case SettingsChanged():
             return SettingsChanged(seq=event.seq, at=event.at, turn=event.turn, title=event.title)
         case UserMessage() if event.command is not None:  # a command's model would be asked until the next message

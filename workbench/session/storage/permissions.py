@@ -58,12 +58,16 @@ class Permissions(NamedTuple):
         )
 
 
-def permissions_in(path: Path) -> Permissions:
-    """Return the permissions in a session file; none if it cannot be read, because then it cannot be opened either."""
+def permissions_in(path: Path, last: int | None = None) -> Permissions:
+    """Return the permissions in a session file, after event `last` if it is given.
+
+    There are none if the file cannot be read, because then it cannot be opened either. Of a fork, only its own events
+    count: they repeat the rules that it has from the shared ones.
+    """
     permissions = Permissions()
     try:
         with closing(sqlite3.connect(reading_uri(path), uri=True, timeout=_WAIT)) as db:
-            for line, is_signed in settings_rows(db, path.stem):
+            for line, is_signed in settings_rows(db, path.stem, *(() if last is None else (last,))):
                 permissions = permissions.after(json.loads(line), is_signed=is_signed)
     except (sqlite3.Error, ValueError, TypeError, AttributeError):
         return Permissions()

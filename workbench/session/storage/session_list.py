@@ -20,7 +20,9 @@ from workbench.protocol.events import SettingsChanged, UserMessage
 from workbench.session.session_names import SUFFIX, session_path, state_directory, without_secrets
 from workbench.session.storage.cleanup import never_began
 from workbench.session.storage.event_rows import text_of, words_of
+from workbench.session.storage.family import bequeath, family_lock
 from workbench.session.storage.lock import SessionLock, holder, lock_path
+from workbench.session.storage.shared_history import attach_shared, shared_parts
 from workbench.session.storage.store import DamagedFile, Store, StoreError, check_log, check_whole
 from workbench.session.storage.store_files import delete_file, reading_uri
 from workbench.text import first_line, visible
@@ -32,14 +34,16 @@ SELECT count(*), max(seq),
   sum(kind IN ('action_proposed', 'person_command')
       OR kind = 'files_changed' AND json_extract(json, '$.by') = 'person'
       OR kind = 'delegate_step' AND json_extract(json, '$.event.kind') = 'action_proposed'),
-  sum(CASE WHEN kind IN {_PAID} THEN json_extract(json, '$.cost')
+  sum(CASE WHEN seq <= ?1 THEN 0  -- the session with which they are shared has paid them
+           WHEN kind IN {_PAID} THEN json_extract(json, '$.cost')
            WHEN kind = 'delegate_step' THEN json_extract(json, '$.event.cost') END),
-  sum(CASE WHEN kind IN {_PAID} THEN json_extract(json, '$.cost') IS NULL
+  sum(CASE WHEN seq <= ?1 THEN 0
+           WHEN kind IN {_PAID} THEN json_extract(json, '$.cost') IS NULL
            WHEN kind = 'delegate_step' THEN json_extract(json, '$.event.kind')
                 IN {_PAID} AND json_extract(json, '$.event.cost') IS NULL END),
   min(CASE WHEN kind = 'user_message' THEN seq END),
   max(CASE WHEN kind = 'user_message' THEN seq END),
-  max(CASE WHEN kind = 'run_ended' THEN seq END),
+  max(CASE WHEN kind IN ('run_ended', 'forked') THEN seq END),
   max(CASE WHEN kind = 'model_responded' AND json_extract(json, '$.text') <> '' THEN seq END)
 FROM events
 """
@@ -91,6 +95,9 @@ class SessionSummary:
     parent: str = ""
     agent: str = ""
     """The kind of the sub-agent; empty for one without a kind, and for other sessions."""
+    forked_from: str = ""
+    """The session of which it is a fork; empty if it is none. The cost is that of the fork alone."""
+    forked_at: int = 0
 
     @property
     def role(self) -> str:
@@ -182,6 +189,7 @@ def _summary(path: Path, *, check: bool = False) -> SessionSummary | None:
     try:
         db = sqlite3.connect(reading_uri(path), uri=True, timeout=5)
         try:
+            attach_shared(path, db)
             if check:
                 check_whole(path, db)
                 if holder(path) is None:
@@ -200,7 +208,7 @@ def _summary(path: Path, *, check: bool = False) -> SessionSummary | None:
 
 def _read(path: Path, db: sqlite3.Connection) -> SessionSummary:
     count, last, answered, actions, cost, unpriced, first_message, last_message, last_end, written = db.execute(
-        _FACTS
+        _FACTS, (shared_parts(db)[-1].last if shared_parts(db) else 0,)
     ).fetchone()
     started = json.loads(db.execute("SELECT json FROM events WHERE seq = 1").fetchone()[0])
     (updated,) = db.execute("SELECT at FROM events WHERE seq = ?", (last,)).fetchone()
@@ -224,6 +232,8 @@ def _read(path: Path, db: sqlite3.Connection) -> SessionSummary:
         answer=_answer(db, written) if written else "",
         parent=str(started.get("parent", "")),
         agent=str(started.get("agent", "")),
+        forked_from=str(started.get("forked_from", "")),
+        forked_at=int(started.get("forked_at", 0)),
     )
 
 
@@ -235,7 +245,7 @@ def _answer(db: sqlite3.Connection, seq: int) -> str:
 
 def _reason(db: sqlite3.Connection, seq: int) -> str:
     (line,) = db.execute("SELECT json FROM events WHERE seq = ?", (seq,)).fetchone()
-    return str(json.loads(line)["reason"])
+    return str(json.loads(line).get("reason", "finished"))
 
 
 def _waiting(db: sqlite3.Connection, answered: int) -> int:
@@ -328,11 +338,16 @@ def rename(locations: Locations, session_id: str, title: str) -> None:
 
 
 def delete(locations: Locations, session_id: str) -> None:
-    """Delete a session that is not in use, with its tools' files. Raises SessionInUse or another WorkbenchError."""
+    """Delete a session that is not in use, with its tools' files; its forks get the events that they share first.
+
+    Raises SessionInUse or another WorkbenchError.
+    """
     path = session_path(locations, session_id)
     lock = SessionLock.acquire(path)
     try:
-        delete_file(path)
+        with family_lock(path.parent):
+            bequeath(path)
+            delete_file(path)
         for damaged in path.parent.glob(f"{path.name}.damaged*"):  # kept by a repair
             damaged.unlink(missing_ok=True)
         shutil.rmtree(state_directory(locations, session_id), ignore_errors=True)

@@ -30,7 +30,10 @@ from workbench.protocol.events import Event, SessionStarted, SettingsChanged
 
 _KEY_SIZE: Final = 32
 _CREATE: Final = "CREATE TABLE IF NOT EXISTS signatures(seq INTEGER PRIMARY KEY, signature TEXT NOT NULL)"
-_SETTINGS: Final = "SELECT seq, json FROM events WHERE kind IN ('session_started', 'settings_changed') ORDER BY seq"
+_SETTINGS: Final = """
+SELECT seq, json FROM events WHERE kind IN ('session_started', 'settings_changed') AND seq <= ? ORDER BY seq"""
+_LAST: Final = 2**63 - 1
+"""The largest number of an event."""
 _NO_EVENT: Final = 0
 """The number in the signature of what is not an event."""
 _keys: dict[Path, bytes] = {}
@@ -55,12 +58,12 @@ def sign(db: sqlite3.Connection, session: str, events: Iterable[Event]) -> None:
             db.execute("INSERT OR REPLACE INTO signatures VALUES (?, ?)", row)
 
 
-def settings_rows(db: sqlite3.Connection, session: str) -> list[tuple[str, bool]]:
-    """Return the JSON of the events that set something, in order, each with whether its signature is valid.
+def settings_rows(db: sqlite3.Connection, session: str, last: int = _LAST) -> list[tuple[str, bool]]:
+    """Return the JSON of the settings up to event `last`, in order, each with whether its signature is valid.
 
     Raises sqlite3.Error.
     """
-    rows = db.execute(_SETTINGS).fetchall()
+    rows = db.execute(_SETTINGS, (last,)).fetchall()
     signatures: dict[int, str] = {}
     with suppress(sqlite3.OperationalError):  # no event of this session was ever signed
         signatures = dict(db.execute("SELECT seq, signature FROM signatures"))

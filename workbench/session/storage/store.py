@@ -10,7 +10,7 @@ import os
 import shutil
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -33,6 +33,11 @@ from workbench.session.storage.event_rows import (
     write_row,
 )
 from workbench.session.storage.file_identity import Identity, identity_of, is_disk_read_only, is_still
+from workbench.session.storage.shared_history import (
+    attach_shared,
+    missing_history,
+    sharing_doubt,
+)
 from workbench.session.storage.signatures import sign
 from workbench.session.storage.sqlite_pages import is_log_damaged
 from workbench.session.storage.store_files import (
@@ -80,9 +85,7 @@ class DamagedFile(StoreError):
 
 
 class Store:
-    """One session file. `gaps` lists the events that could not be read; `readonly` is also true for files of newer
-    versions.
-    """
+    """One session file. `gaps` lists the events that could not be read; a file of a newer version is `readonly`."""
 
     def __init__(self, path: Path, db: sqlite3.Connection, *, readonly: bool) -> None:
         self.path = path
@@ -169,6 +172,17 @@ class Store:
             wal = log_of(self.path)
             self._wal = identity_of(wal) if self._wal is None or is_still(self._wal, wal) else self._wal
             return written
+
+    def change(self, write: Callable[[sqlite3.Connection], None]) -> None:
+        """Let `write` change the file in one transaction; open it anew to see shared rows. Raises StoreError."""
+        with self._lock:
+            try:
+                self._db.execute("BEGIN IMMEDIATE")
+                write(self._db)
+                self._db.execute("COMMIT")
+            except sqlite3.Error as error:
+                raise _store_error(self.path, error) from error
+            self._seal()
 
     def restore(self, entries: Iterable[Event | str]) -> None:
         """Write events with the numbers they already have, all or none. Raises StoreError.
@@ -345,6 +359,7 @@ def _opened(path: Path, readonly: bool) -> sqlite3.Connection:
         db.execute("PRAGMA cell_size_check = ON")
         if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
             raise StoreError(f"{path} is not a session file; `ohw sessions` lists the sessions there are")
+        attach_shared(path, db)
         db.execute("SELECT seq, parts FROM events LIMIT 0")
     except (sqlite3.Error, StoreError):
         db.close()
@@ -367,6 +382,8 @@ def check_whole(path: Path, db: sqlite3.Connection) -> None:
     damage = db.execute("PRAGMA quick_check(1)").fetchone()[0]
     if damage != "ok":
         raise DamagedFile(path, first_line(str(damage)))
+    if missing := missing_history(db):
+        raise DamagedFile(path, missing)
     try:
         damage = find_damage(db, _checksums_of(path, db))
     except UnicodeDecodeError:
@@ -383,7 +400,8 @@ def check_log(path: Path) -> None:
 
 def _last_seq(db: sqlite3.Connection) -> int:
     try:
-        return int(db.execute("SELECT coalesce(max(seq), 0) FROM events").fetchone()[0])
+        row = db.execute("SELECT seq FROM events ORDER BY seq DESC LIMIT 1").fetchone()
+        return int(row[0]) if row else 0
     except sqlite3.DatabaseError:
         return 0  # the last page is damaged; reading continues row by row
 
@@ -419,6 +437,8 @@ def not_ours(path: Path) -> str:
     if directory.st_uid != os.getuid() or directory.st_mode & 0o022:
         return "is in a directory that other users can write to"
     with Store.open(path, readonly=True) as store:
+        if reason := sharing_doubt(path):
+            return reason
         first = next(iter(store.events(0, 1)), None)
     named = first.id if isinstance(first, SessionStarted) else path.stem
     return "" if named == path.stem else f"was started as {named}"

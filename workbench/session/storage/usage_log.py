@@ -21,7 +21,7 @@ _EVENT: Final = "CASE kind WHEN 'delegate_step' THEN json_extract(json, '$.event
 _ROWS: Final = f"""
 SELECT at, json_extract(json, '$.turn'), json_extract(json, '$.agent'), json_extract(event, '$.model'),
   json_extract(event, '$.cost'), json_extract(event, '$.latency'), json_extract(event, '$.usage')
-FROM (SELECT seq, at, json, {_EVENT} AS event FROM events WHERE at >= ? AND (
+FROM (SELECT seq, at, json, {_EVENT} AS event FROM {{events}} WHERE at >= ? AND (
   kind IN {_KINDS} OR (kind = 'delegate_step' AND json_extract(json, '$.event.kind') IN {_KINDS})))
 ORDER BY seq
 """
@@ -59,7 +59,8 @@ def all_calls(
 ) -> Iterator[ModelCall]:
     """Yield the calls of all sessions since a time, session by session; unreadable sessions are omitted.
 
-    A sub-agent's calls come with the session that started it. `stopped` is called before each file.
+    A sub-agent's calls come with the session that started it, and those that a fork shares with the session that it
+    was forked from. `stopped` is called before each file.
     """
     for path in recent_paths(locations):
         if stopped() or (since is not None and _changed(path) < since.timestamp()):
@@ -84,8 +85,9 @@ def _of_file(path: Path, since: datetime | None, *, with_children: bool) -> Iter
         with Store.open(path, readonly=True) as store:
             started = json.loads(next(store.query("SELECT json FROM events WHERE seq = 1"))[0])
             if with_children or not started.get("parent"):
+                rows = _ROWS.format(events="events" if with_children else "main.events")
                 begin = since.astimezone(UTC).isoformat() if since is not None else ""
-                yield from (_call(path.stem, row) for row in store.query(_ROWS, begin))
+                yield from (_call(path.stem, row) for row in store.query(rows, begin))
     except (WorkbenchError, sqlite3.Error, OSError, ValueError, LookupError, TypeError, StopIteration):
         return
 

@@ -23,6 +23,7 @@ from workbench.protocol.events import (
     CondensingUndone,
     Event,
     FilesChanged,
+    Forked,
     HistoryCondensed,
     MessageWithdrawn,
     ModelResponded,
@@ -40,7 +41,7 @@ from workbench.rules.allowed_tools import limit_notice
 from workbench.session.limits import MAX_OBSERVE
 from workbench.session.mentions import attached_text, image_names_text, pictures_of, resources_message, with_pictures
 from workbench.session.storage.event_rows import observed_text
-from workbench.session.turn.notes import decision_note, repair_note, revert_message, rewind_message
+from workbench.session.turn.notes import decision_note, fork_message, repair_note, revert_message, rewind_message
 from workbench.text import cut_exactly, cut_middle, well_formed
 
 _INTRODUCTION = (
@@ -202,7 +203,7 @@ class MessageHistory(msgspec.Struct):
                 self._apply_answer(event)
             case AgentNudged() | FilesChanged() | UserCommand() | ResourcesRead():
                 self._apply_word(event)
-            case HistoryCondensed() | CondensingUndone() | OutputDropped() | Rewound():
+            case HistoryCondensed() | CondensingUndone() | OutputDropped() | Rewound() | Forked():
                 self._apply_summary(event)
             case SessionStarted() | SettingsChanged():
                 self._apply_model(event)
@@ -267,9 +268,9 @@ class MessageHistory(msgspec.Struct):
             self._settled = Tagged(unsigned(self._settled.messages), self._settled.seqs)
             self._answer = None
 
-    def _apply_summary(self, event: HistoryCondensed | CondensingUndone | OutputDropped | Rewound) -> None:
+    def _apply_summary(self, event: HistoryCondensed | CondensingUndone | OutputDropped | Rewound | Forked) -> None:
         """Insert or remove a summary, or drop a result, in a new list: a running call may still hold the old one."""
-        if isinstance(event, Rewound):
+        if isinstance(event, Rewound | Forked):
             self._apply_rewind(event)
             return
         if isinstance(event, OutputDropped):
@@ -300,12 +301,12 @@ class MessageHistory(msgspec.Struct):
         mine = [entry for entry in entries if entry[0] in seqs]
         return sum(_length(entry) for entry in mine) - sum(_length(entry) for entry in without_outputs(mine, seqs))
 
-    def _apply_rewind(self, event: Rewound) -> None:
+    def _apply_rewind(self, event: Rewound | Forked) -> None:
         """Close the calls without a result, and say what is different now."""
-        if event.scope != "files":
+        if isinstance(event, Forked) or event.scope != "files":
             self._close_calls(_REWOUND)
             self.unsent = [entry for entry in self.unsent if entry[0] != self._nudge]
-        self.unsent.append((event.seq, rewind_message(event)))
+        self.unsent.append((event.seq, fork_message(event) if isinstance(event, Forked) else rewind_message(event)))
 
     def _apply_call(self, event: ActionProposed) -> None:
         if event.call_id in self._ids or event.action_id in self._calls:

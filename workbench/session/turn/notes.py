@@ -1,11 +1,11 @@
-"""Notes to the model about what the user did: repaired calls, decisions, reverts and rewinds."""
+"""Notes to the model about what the user did: repaired calls, decisions, reverts, rewinds and forks."""
 
 from __future__ import annotations
 
 import json
 
 from workbench.llm.model import Message
-from workbench.protocol.events import ActionDecided, ActionProposed, FilesChanged, Rewound
+from workbench.protocol.events import ActionDecided, ActionProposed, FilesChanged, Forked, Rewound
 from workbench.text import cut_middle, visible, well_formed
 
 _NAMED = 10
@@ -37,6 +37,15 @@ def revert_message(event: FilesChanged) -> Message:
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     note = f"[The user reverted changes in {', '.join(names[:_NAMED])}{more}. View a file before you edit it.]"
     return {"role": "user", "content": note}
+
+
+def fork_message(event: Forked) -> Message:
+    """Return a message that the session continues as a fork, perhaps in another directory."""
+    note = "The user continues the conversation from this point in a new session."
+    if event.moved_from:
+        before, now = (visible(path, lines=False) for path in (event.moved_from, event.workspace))
+        note += f" It works in {now}, a copy of the files as they were here, and no longer in {before}."
+    return {"role": "user", "content": f"[{note} Your shell is a new one. View a file before you edit it.]"}
 
 
 def rewind_message(event: Rewound) -> Message:

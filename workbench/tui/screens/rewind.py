@@ -37,11 +37,11 @@ from workbench.view.wrapping import Line, Piece
 _KEYS: Final = "↑↓ Move   Enter Preview   {rewind.close=escape} Close"
 _PREVIEW_KEYS: Final = (
     "{preview.rewind=enter} %s   {preview.conversation=c} Conversation only   {preview.files=f} Files only   "
-    "{preview.diff=d} Diff   {preview.back=escape} Back"
+    "{preview.fork=n} New session   {preview.diff=d} Diff   {preview.back=escape} Back"
 )
 _NARROW_KEYS: Final = (
     "{preview.rewind=enter} Rewind   {preview.conversation=c} Conversation   {preview.files=f} Files   "
-    "{preview.diff=d} Diff   {preview.back=escape} Back"
+    "{preview.fork=n} New   {preview.diff=d} Diff   {preview.back=escape} Back"
 )
 _SCOPES: Final[tuple[RewindScope, ...]] = ("both", "conversation", "files")
 _BOTH: Final = {"both": "Rewind both", "conversation": "Rewind conversation", "files": "Rewind files"}
@@ -216,6 +216,7 @@ class RewindPreviewScreen(ModalScreen[RewindChoice | None]):
         Binding("enter", "rewind('')", "Rewind", id="preview.rewind", priority=True),
         Binding("c", "rewind('conversation')", "Conversation only", id="preview.conversation"),
         Binding("f", "rewind('files')", "Files only", id="preview.files"),
+        Binding("n", "fork", "New session from here", id="preview.fork"),
         Binding("d", "diff", "Diff", id="preview.diff"),
         Binding("space", "overwrite", "Use the earlier version, or keep yours", id="preview.overwrite"),
         Binding("escape", "back", "Back", id="preview.back"),
@@ -294,6 +295,10 @@ class RewindPreviewScreen(ModalScreen[RewindChoice | None]):
             return
         chosen = next((each for each in _SCOPES if each == scope), self._preview.row.scope)
         self.dismiss(RewindChoice(chosen, tuple(self._preview.overwrites)))
+
+    def action_fork(self) -> None:
+        """Leave this session as it is, and continue from the checkpoint in a new one."""
+        self.dismiss(RewindChoice(self._preview.row.scope, is_fork=True))
 
     def action_back(self) -> None:
         """Go back to the checkpoints."""

@@ -141,6 +141,9 @@ class RewindOpener:
         if choice is None:
             self._show(row.seq)
             return
+        if choice.is_fork:
+            self._screen.run_worker(self._screen.app.run_action(f"app.fork('{row.seq}')"), group="fork")
+            return
         self._text = row.message if choice.scope != "files" else ""
         self._client.send(RewindSession(target=row.target, scope=choice.scope, overwrites=choice.overwrites))
 

@@ -18,6 +18,7 @@ from workbench.errors import WorkbenchError
 from workbench.files.state_files import discard_file, replace_file
 from workbench.lazy_pattern import lazy_pattern
 from workbench.processes.leftovers import has_ended, mark
+from workbench.session.session_names import DRAFT
 from workbench.text import well_formed
 from workbench.view.state import SessionState, UserItem
 
@@ -26,11 +27,10 @@ if TYPE_CHECKING:
 
     from workbench.tui.widgets.prompt import Prompt
 
-FILE: Final = "draft"
 _DELAY: Final = 0.4
 """Seconds from a key until the draft is written."""
 _LARGEST: Final = 4 << 20
-_UNSENT: Final = lazy_pattern(rf"{FILE}-(\d+)-(\d+)")
+_UNSENT: Final = lazy_pattern(rf"{DRAFT}-(\d+)-(\d+)")
 
 
 class Draft:
@@ -45,7 +45,7 @@ class Draft:
         self, screen: Screen[None], state: SessionState, keep: Callable[[str], Path] | None, unsent: Path | None
     ) -> None:
         self._screen, self._state, self._keep = screen, state, keep
-        self._unsent = unsent / f"{FILE}-{mark()}" if unsent is not None else None
+        self._unsent = unsent / f"{DRAFT}-{mark()}" if unsent is not None else None
         self._writing = threading.Lock()
         self._text = ""
         self._is_due = self._has_looked = False
@@ -106,7 +106,7 @@ class Draft:
         """Return the draft's file: the directory's before the first message, then the session's; None if not known."""
         if self._unsent is not None and not any(isinstance(item, UserItem) for item in self._state.items):
             return self._unsent
-        return self._keep(self._state.session_id) / FILE if self._keep and self._state.session_id else None
+        return self._keep(self._state.session_id) / DRAFT if self._keep and self._state.session_id else None
 
     def _adopt(self) -> None:
         """Rename the newest draft that an ended process left in this directory before its first message to ours."""

@@ -1,0 +1,155 @@
+"""The history that a fork shares with other sessions: its file names their events, which are read from their files.
+
+On each connection to a fork's file, `events` and `blobs` stand for the shared rows and its own ones, so that every
+query of a log works on a fork too. The table in the schema `main` has its own rows alone: the first event, and all
+after the shared ones.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterable
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from workbench.lazy_pattern import lazy_pattern
+from workbench.protocol.events import Event
+from workbench.session.storage.event_rows import index_words
+from workbench.session.storage.store_files import companion_doubt, ownership_doubt, reading_uri
+
+MOST_PARTS: Final = 8
+"""The most sessions of which a fork shares events; SQLite attaches ten files at most."""
+_CREATE: Final = """
+CREATE TABLE IF NOT EXISTS shared(first INTEGER PRIMARY KEY, last INTEGER NOT NULL, session TEXT NOT NULL,
+  at TEXT NOT NULL)"""
+_EXISTS: Final = "SELECT 1 FROM main.sqlite_master WHERE type = 'table' AND name = 'shared'"
+_PARTS: Final = "SELECT first, last, session, at FROM main.shared ORDER BY first"
+_COLUMNS: Final = "seq, kind, at, json, parts"
+_ID: Final = lazy_pattern(r"[a-z0-9][a-z0-9-]{0,79}", re.ASCII)
+
+
+class SharedPart(NamedTuple):
+    """Events `first` to `last` of a log are those of another session; the last one happened `at` this time."""
+
+    first: int
+    last: int
+    session: str
+    at: str
+
+
+def shared_parts(db: sqlite3.Connection) -> list[SharedPart]:
+    """Return the parts that the main file of a connection shares, in order. Raises sqlite3.Error."""
+    if db.execute(_EXISTS).fetchone() is None:
+        return []
+    rows = (SharedPart(*row) for row in db.execute(_PARTS))
+    return [row for row in rows if isinstance(row.session, str) and _ID.fullmatch(row.session)][:MOST_PARTS]
+
+
+def parts_of(path: Path) -> list[SharedPart]:
+    """Return the parts that a session file shares; none if it cannot be read."""
+    with suppress(sqlite3.Error), closing(sqlite3.connect(reading_uri(path), uri=True, timeout=5)) as db:
+        return shared_parts(db)
+    return []
+
+
+def set_parts(db: sqlite3.Connection, parts: Iterable[SharedPart]) -> None:
+    """Replace the shared parts, in the open transaction. Raises sqlite3.Error."""
+    db.execute(_CREATE)
+    db.execute("DELETE FROM main.shared")
+    db.executemany("INSERT INTO main.shared VALUES (?, ?, ?, ?)", parts)
+
+
+def attach_shared(path: Path, db: sqlite3.Connection) -> None:
+    """Let `events` and `blobs` include the shared rows, as far as their files are there. Raises sqlite3.Error."""
+    parts = shared_parts(db)
+    if not parts:
+        return
+    events = [f"SELECT {_COLUMNS}, crc FROM main.events"]
+    blobs = ["SELECT hash, text FROM main.blobs"]
+    for number, part in enumerate(parts):
+        name = _name(number)
+        if not _attach(path.with_name(f"{part.session}{path.suffix}"), db, name, part):
+            continue
+        crc = "crc" if _has_checksums(db, name) else "-1"
+        rows = f"{name}.events WHERE seq BETWEEN {int(part.first)} AND {int(part.last)}"
+        events.append(f"SELECT {_COLUMNS}, {crc} AS crc FROM {rows}")
+        blobs.append(f"SELECT hash, text FROM {name}.blobs")
+    # the names of a temporary view hide those of the tables
+    db.execute("PRAGMA temp_store = MEMORY")
+    db.execute(f"CREATE TEMP VIEW events AS {' UNION ALL '.join(events)}")
+    db.execute(f"CREATE TEMP VIEW blobs AS {' UNION ALL '.join(blobs)}")
+
+
+def _name(number: int) -> str:
+    return f"shared{number}"
+
+
+def _attach(file: Path, db: sqlite3.Connection, name: str, part: SharedPart) -> bool:
+    """Attach a file read-only; return False if there is none that has the last event of the part."""
+    if not file.is_file():
+        return False
+    db.execute(f"ATTACH ? AS {name}", (reading_uri(file),))
+    try:
+        row = db.execute(f"SELECT at FROM {name}.events WHERE seq = ?", (part.last,)).fetchone()
+    except sqlite3.Error:
+        row = None
+    if row is None or row[0] != part.at:
+        db.execute(f"DETACH {name}")
+        return False
+    return True
+
+
+def _has_checksums(db: sqlite3.Connection, name: str) -> bool:
+    return any(column[1] == "crc" for column in db.execute(f"PRAGMA {name}.table_info(events)"))
+
+
+def copy_part(db: sqlite3.Connection, part: SharedPart, events: Iterable[Event]) -> None:
+    """Copy an attached part, which has these events, into the main file, in the open transaction.
+
+    Raises sqlite3.Error.
+    """
+    for event in events:
+        index_words(db, event)
+    name, rows = _name(shared_parts(db).index(part)), "seq BETWEEN ? AND ?"
+    crc = "crc" if _has_checksums(db, name) else "-1"
+    span = (part.first, part.last)
+    db.execute(f"INSERT INTO main.events SELECT {_COLUMNS}, {crc} FROM {name}.events WHERE {rows}", span)
+    db.execute(
+        f"""INSERT OR IGNORE INTO main.blobs SELECT hash, text FROM {name}.blobs WHERE hash IN (
+        SELECT json_extract(value, '$[1]') FROM {name}.events, json_each(parts) WHERE {rows})""",
+        span,
+    )
+    db.execute("DELETE FROM main.shared WHERE first = ?", (part.first,))
+
+
+def rename_part(db: sqlite3.Connection, session: str, other: str) -> None:
+    """Let the main file share with another session what it shared with `session`, in the open transaction.
+
+    Raises sqlite3.Error.
+    """
+    db.execute("UPDATE main.shared SET session = ? WHERE session = ?", (other, session))
+
+
+def missing_history(db: sqlite3.Connection) -> str:
+    """Describe the first shared part whose file was not there when it was to be attached; empty if all were.
+
+    Raises sqlite3.Error.
+    """
+    attached = {row[1] for row in db.execute("PRAGMA database_list")}
+    missing = [part for number, part in enumerate(shared_parts(db)) if _name(number) not in attached]
+    if not missing:
+        return ""
+    part = missing[0]
+    events = f"event {part.first} is" if part.first == part.last else f"events {part.first} to {part.last} are"
+    return f"{events} in the session {part.session}, which was deleted or replaced"
+
+
+def sharing_doubt(path: Path) -> str:
+    """Return why a file that a fork reads may be somebody else's, as words to follow the fork's name; else empty."""
+    for part in parts_of(path):
+        file = path.with_name(f"{part.session}{path.suffix}")
+        if file.exists() and (reason := ownership_doubt(file) or companion_doubt(file)):
+            return f"shares events with {part.session}, which {reason}"
+    return ""
