@@ -1,8 +1,9 @@
 """Find the protected files around a workspace and record their contents; never writes.
 
-A scan that finds no change costs one lstat per directory and file: a file is read again only if its stat differs, or is
-too recent to prove that nothing changed (see `stat_keys`). A link to a directory is followed where its name is that of
-a protected directory, or of one with protected files; the files are then listed by their paths through the link.
+A scan that finds no change costs one lstat per directory and file: the paths that the last search found are used again
+while everything that decides them is the same, and a file is read again only if its stat differs, or is too recent to
+prove that nothing changed (see `stat_keys`). A link to a directory is followed where its name is that of a protected
+directory, or of one with protected files; the files are then listed by their paths through the link.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
+from workbench.files.absent_paths import AbsentPaths
 from workbench.files.root_directory import real_path
 from workbench.files.stat_keys import StatKey, is_settled_directory, stat_key
 from workbench.risk import home_files
@@ -51,6 +53,19 @@ class _Listing(NamedTuple):
     """Subdirectories that hold protected files, or may further down; these are searched first."""
     others: tuple[Directory, ...]
     """The other subdirectories."""
+
+
+class _Search(NamedTuple):
+    """The paths that one search found, and what they depend on besides git's settings and paths that are absent."""
+
+    scopes: dict[str, Scope]
+    directories: dict[str, set[Scope]]
+    symlinks: Mapping[str, str]
+    omitted: list[str]
+    visited: dict[Directory, _Listing | None]
+    """The entries of each directory that was looked at; None if it is no directory."""
+    starts: dict[str, bool]
+    """Whether each existing path at which the search starts is a link."""
 
 
 class Baseline(NamedTuple):
@@ -123,44 +138,66 @@ class ProtectedFiles:
         configs = dict.fromkeys(filter(None, (f"{self._home}/.config", config)))
         files = {f"{self._home}/{name}" for name in home_files.HOME_FILES}
         files |= {f"{each}/{name}" for each in configs for name in home_files.CONFIG_FILES}
-        self._named: dict[str, list[str]] = {}
-        for path in sorted(files.union(settings)):
-            self._named.setdefault(path.rpartition("/")[0], []).append(path)
-        self._existing: dict[str, tuple[StatKey, list[str]]] = {}
+        self._named = tuple(sorted(files.union(settings)))
         directories = [f"{each}/{name}" for each in configs for name in sorted(home_files.CONFIG_DIRECTORIES)]
         directories += [f"{self._home}/{name}" for name in sorted(home_files.HOME_DIRECTORIES)]
         self._starts: tuple[Directory, ...] = (*((path, "all") for path in directories), *pythons)
         self._programs = tuple(dict.fromkeys(map(real_path, programs)))
         self._system_programs = tuple(system_programs)
-        self._git = GitPathFinder((f"{self._home}/.gitconfig", *(f"{each}/git/config" for each in configs), *settings))
+        self._absent = AbsentPaths()
+        of_user = (f"{self._home}/.gitconfig", *(f"{each}/git/config" for each in configs), *settings)
+        self._git = GitPathFinder(of_user, self._absent)
         self._replaced: dict[str, bool] = {}
         self._listings: dict[Directory, _Listing] = {}
         self._passed: set[str] = {real_path(data)} if data else set()
         self._states: Mapping[str, PathState] = {}
         self._symlinks: dict[str, str] = {}
+        self._search: _Search | None = None
 
     def scan(self) -> Baseline:
         """Return a baseline with the current state of every protected file."""
         self._listings = dict(self._listings)  # an earlier baseline keeps its own
-        self._git.start()
-        self._symlinks = {}
+        search = self._last_search() or self._searched()
         result: dict[str, PathState] = {}
-        scopes: dict[str, Scope] = {}
-        directories: dict[str, set[Scope]] = {path: {"all"} for path in self._named}
-        omitted: list[str] = []
-        for path, scope in self._paths(directories, omitted):
-            if path in scopes:
-                continue
-            if len(result) >= MOST_STATS:
-                omitted.insert(0, f"protected files beyond the first {MOST_STATS:,}")
-                break
-            state, scopes[path] = self._state(path, scope, len(result) < MOST_FILES), scope
+        for path, scope in search.scopes.items():
+            state = self._state(path, scope, len(result) < MOST_FILES)
             if state is not None:
                 result[path] = state
         self._states = result
         symlinks = (path for path, state in result.items() if state.kind == "link" and within(path, self._workspace))
         note_symlinks(self._workspace, symlinks)
-        return Baseline(result, scopes, directories, self._listings, self._symlinks, tuple(omitted))
+        return Baseline(
+            result, search.scopes, search.directories, self._listings, search.symlinks, tuple(search.omitted)
+        )
+
+    def _last_search(self) -> _Search | None:
+        """Return the last search if another one would find the same paths, else None."""
+        are_absent, search, self._symlinks = self._absent.refresh(), self._search, {}
+        is_same = (
+            search is not None
+            and are_absent
+            and self._git.is_unchanged()
+            and all(os.path.islink(path) == is_link for path, is_link in search.starts.items())  # noqa: PTH114
+            and all(_is_same(self._listing(*each), listing) for each, listing in search.visited.items())
+            and self._symlinks == search.symlinks
+        )
+        return search if is_same else None
+
+    def _searched(self) -> _Search:
+        """Return the paths that may be protected files, found anew."""
+        self._git.start()
+        self._symlinks = {}
+        directories: dict[str, set[Scope]] = {path.rpartition("/")[0]: {"all"} for path in self._named}
+        self._search = search = _Search({}, directories, self._symlinks, [], {}, {})
+        for path, scope in self._paths(search):
+            if path in search.scopes:
+                continue
+            if len(search.scopes) >= MOST_STATS:
+                search.omitted.insert(0, f"protected files beyond the first {MOST_STATS:,}")
+                self._search = None
+                break
+            search.scopes[path] = scope
+        return search
 
     def _state(self, path: str, scope: Scope, reads: bool) -> PathState | None:
         if scope == "names":
@@ -174,36 +211,32 @@ class ProtectedFiles:
             return state
         return state if state.content is None or state.kind == "link" else state._replace(content=None)
 
-    def _paths(self, directories: dict[str, set[Scope]], omitted: list[str]) -> Iterator[Directory]:
+    def _paths(self, search: _Search) -> Iterator[Directory]:
         """Yield the paths that may be protected files, those of the workspace before those of the home directory."""
         named = self._git.named_by_user(self._workspace)
-        for path in (*self._named_files(), *named.files):
+        for path in (*filter(self._exists, self._named), *named.files):
             yield path, "all"
         starts: list[Directory] = [(path, "hooks") for path in named.hooks]
         starts += [(f"{each}/.git", "git") for each in directories_above(self._workspace, self._home)]
         starts.append((self._workspace, "tree"))
         for path, _ in (*starts, *self._starts):
-            directories.setdefault(path, set()).add(_UNLISTED)
-        visited: dict[Directory, None] = {}
-        yield from self._walked(starts, directories, visited)
-        yield from self._walked(self._starts, directories, visited)
-        yield from self._programs_of_path(directories, visited, omitted)
-        self._forget_most(visited)
+            search.directories.setdefault(path, set()).add(_UNLISTED)
+        yield from self._walked(starts, search)
+        yield from self._walked(self._starts, search)
+        yield from self._programs_of_path(search)
+        self._forget_most(search.visited)
 
-    def _programs_of_path(
-        self, directories: dict[str, set[Scope]], visited: dict[Directory, None], omitted: list[str]
-    ) -> Iterator[Directory]:
+    def _programs_of_path(self, search: _Search) -> Iterator[Directory]:
         for directory in self._programs:
             scope: Scope = "replacing" if within(directory, self._workspace) else "programs"
-            visited[directory, scope] = None
-            listing = self._listing(directory, scope)
+            listing = search.visited[directory, scope] = self._listing(directory, scope)
             files = listing.files if listing is not None else ()
             if scope == "replacing":
                 files = tuple(path for path in files if self._replaces_program(path.rpartition("/")[2]))
             is_large = len(files) > MOST_PROGRAMS and scope == "programs"
             if is_large:
-                omitted.append(f"the contents of the {len(files):,} programs in {directory}")
-            directories.setdefault(directory, set()).add(scope)
+                search.omitted.append(f"the contents of the {len(files):,} programs in {directory}")
+            search.directories.setdefault(directory, set()).add(scope)
             for path in files:
                 yield path, "names" if is_large else scope
 
@@ -213,26 +246,16 @@ class ProtectedFiles:
             self._replaced[name] = any(is_binary(f"{each}/{name}") for each in self._system_programs)
         return self._replaced[name]
 
-    def _named_files(self) -> Iterator[str]:
-        """Yield the existing files that are protected by their whole path."""
-        for directory, paths in self._named.items():
-            try:
-                info = os.stat(directory)  # noqa: PTH116 - asked for each action
-            except OSError:
-                self._existing.pop(directory, None)
-                continue
-            cached = self._existing.get(directory)
-            if cached is None or cached[0] != stat_key(info):
-                key = stat_key(info) if is_settled_directory(info) else ()
-                cached = self._existing[directory] = key, [path for path in paths if os.path.lexists(path)]
-            yield from cached[1]
+    def _exists(self, path: str) -> bool:
+        if path not in self._absent and not os.path.lexists(path):
+            self._absent.add(path)
+        return path not in self._absent
 
-    def _walked(
-        self, starts: Iterable[Directory], directories: dict[str, set[Scope]], visited: dict[Directory, None]
-    ) -> Iterator[Directory]:
-        """Yield the files of these directories and of those below, nearest first; record each one in `directories`."""
+    def _walked(self, starts: Iterable[Directory], search: _Search) -> Iterator[Directory]:
+        """Yield the files of these directories and of those below, nearest first; record each one in `search`."""
         urgent, waiting = deque[Directory](), deque(starts)
-        yield from [(path, scope) for path, scope in waiting if os.path.islink(path)]  # noqa: PTH114
+        search.starts.update({path: os.path.islink(path) for path, _ in waiting if self._exists(path)})  # noqa: PTH114
+        yield from [(path, scope) for path, scope in waiting if search.starts.get(path)]
         pointers: set[str] = set()
         remaining = {"new": MOST_NEW_DIRECTORIES, "clones": MOST_CLONES}
         while urgent or waiting:
@@ -246,12 +269,11 @@ class ProtectedFiles:
                 urgent += [(each, "hooks") for each in named.hooks]
                 urgent += [(named.common, "git")] if named.common else []
                 path = named.git
-            if (path, scope) in visited or path in self._passed or not self._may_list(path, scope, remaining):
+            if (path, scope) in search.visited or path in self._passed or not self._may_list(path, scope, remaining):
                 continue
-            visited[path, scope] = None
-            searched = directories.setdefault(path, set())
+            searched = search.directories.setdefault(path, set())
             searched.add(_UNLISTED)
-            listing = self._listing(path, scope)
+            listing = search.visited[path, scope] = self._listing(path, scope)
             if listing is not None:
                 yield from ((file, scope) for file in listing.files)
                 urgent += listing.near
@@ -273,6 +295,7 @@ class ProtectedFiles:
         """Skip, from now on, directories beyond MOST_DIRECTORIES that have no protected file in or below them."""
         plain = [path for path, scope in visited if scope == "tree"]
         if len(plain) > MOST_DIRECTORIES:
+            self._search = None
             retained = set(plain[:MOST_DIRECTORIES])
             for path in plain[MOST_DIRECTORIES:]:
                 listing = self._listings.get((path, "tree"))
@@ -290,6 +313,8 @@ class ProtectedFiles:
             self._listings = {key: cached for key, cached in self._listings.items() if key in retained_keys}
 
     def _listing(self, path: str, scope: Scope) -> _Listing | None:
+        if path in self._absent:
+            return None
         try:
             info, lister = os.lstat(path), LISTED[scope]
             if stat.S_ISLNK(info.st_mode):
@@ -306,6 +331,7 @@ class ProtectedFiles:
                 )
         except (OSError, ValueError):
             self._listings.pop((path, scope), None)
+            self._absent.add(path)
             return None
         files, children = lister(path, listed, self._workspace)
         # a directory that changed too recently to rely on its stat is listed again
@@ -326,6 +352,11 @@ class ProtectedFiles:
         # a link to a directory around it does not make everything there a protected file
         is_around = within(real_path(symlink.rpartition("/")[0]), real)
         return info, LISTED["hooks" if is_around and scope == "all" else scope]
+
+
+def _is_same(one: _Listing | None, other: _Listing | None) -> bool:
+    """Return whether both have the same entries."""
+    return one is other or (one is not None and other is not None and one[1:] == other[1:])
 
 
 def is_binary(path: str) -> bool:

@@ -11,6 +11,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from workbench.files.absent_paths import AbsentPaths
 from workbench.files.stat_keys import StatKey, has_settled, stat_key
 from workbench.risk import git_settings
 from workbench.risk.protected_state import MOST_BYTES
@@ -35,9 +36,10 @@ class GitPaths(NamedTuple):
 class GitPathFinder:
     """Finds the paths that git settings name; one instance is used for many searches."""
 
-    def __init__(self, of_user: Iterable[str]) -> None:
-        """`of_user` are the paths of the user's own settings files."""
+    def __init__(self, of_user: Iterable[str], absent: AbsentPaths) -> None:
+        """`of_user` are the paths of the user's own settings files; paths in `absent` are not looked at."""
         self._of_user = tuple(of_user)
+        self._absent = absent
         self._contents: dict[str, tuple[StatKey, str]] = {}
         self._up_to_date: set[str] = set()
         """The paths in `_contents` that were read or compared in this search."""
@@ -45,6 +47,12 @@ class GitPathFinder:
     def start(self) -> None:
         """Start another search, which compares the stat of each file once."""
         self._up_to_date.clear()
+
+    def is_unchanged(self) -> bool:
+        """Start another search; return whether the files that the last one read have the same content."""
+        contents = {path: self._contents[path][1] for path in self._up_to_date}
+        self.start()
+        return all(self._text(path) == content for path, content in contents.items())
 
     def named_by_user(self, work_tree: str) -> GitPaths:
         """Return the paths that the user's own settings name for a work tree."""
@@ -80,6 +88,8 @@ class GitPathFinder:
         """Return the first MOST_BYTES of a regular file, read only if its stat differs; empty if there is none."""
         if path in self._up_to_date:
             return self._contents[path][1]
+        if path in self._absent:
+            return ""
         cached = self._contents.get(path, ((), ""))
         try:
             info = os.stat(path)  # noqa: PTH116 - asked for each action
@@ -90,6 +100,7 @@ class GitPathFinder:
                 with open(path, "rb") as file:  # noqa: PTH123
                     cached = key, file.read(MOST_BYTES).decode(errors="surrogateescape")
         except (OSError, ValueError):
+            self._absent.add(path)
             cached = (), ""
         self._contents[path] = cached
         self._up_to_date.add(path)

@@ -71,12 +71,14 @@ def state_of(path: str, previous: PathState | None, reads: bool) -> PathState | 
     try:
         info = os.lstat(path)
         key, target = stat_key(info), None
+        if previous is not None and previous.key == key and previous.is_settled and previous.kind != "link":
+            return previous
         is_link = stat.S_ISLNK(info.st_mode)
         if is_link:
             target = _target(path)
             key += stat_key(target) if target is not None else ()
-        if previous is not None and previous.is_settled and previous.key == key:
-            return previous
+            if previous is not None and previous.key == key and previous.is_settled:
+                return previous
         is_settled = has_settled(info) and (target is None or has_settled(target))
         if is_link:
             content = os.fsencode(os.readlink(path))  # noqa: PTH115 - bytes may be any
