@@ -4,6 +4,7 @@ import os
 import shutil
 import stat
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -31,8 +32,9 @@ from workbench.session.storage.jsonl import without_powers
 from workbench.session.storage.paging import digest, part
 from workbench.session.storage.store import Store
 from workbench.session.workspace import restore
-from workbench.session.workspace.repository import SnapshotRepository
+from workbench.session.workspace.repository import LARGEST, SnapshotRepository
 from workbench.tools import BashTool
+from workbench.tools.execute_bash import NAME as SHELL
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import ToolAnnotations, ToolDefinition
@@ -229,6 +231,68 @@ def test_a_file_in_which_both_changed_the_same_lines_is_left_alone_and_named(one
     one.session.rewinder.rewind(target)
     assert tree_of(one.work) == {name: entry for name, entry in mine.items() if name != "b.txt"}
     assert last_rewind(one).conflicts == ("a.txt",)
+
+
+def in_shell(one: RewindHarness, command: str) -> int:
+    """Let the agent run a command, long after the files were written; return the event before the message."""
+    before = one.session._log.last_seq
+    tool = one.tools.setdefault(SHELL, BashTool(working_dir=str(one.work)))
+    one.agent.script += [calls((tool.name, {"command": command}, "MEDIUM")), says("done")]
+    time.sleep(0.05)  # more than a tick of the clock that stamps the files
+    one.session.send("go")
+    one.run()
+    one.session.files.snapshot_now(Cancel())
+    return before
+
+
+def test_files_that_an_action_only_stops_ignoring_are_not_deleted_and_keep_their_content(one):
+    (one.work / ".gitignore").write_text("build/\n.env\n")
+    (one.work / "build").mkdir()
+    (one.work / "build/x").write_text("x\n")
+    (one.work / ".env").write_text("SECRET=1\n")
+    (one.work / ".env").chmod(0o600)
+    mine = tree_of(one.work)
+    target = in_shell(one, "rm .gitignore; echo new > build/y")
+    in_shell(one, "echo changed >> .env; echo changed >> build/x")
+    later = tree_of(one.work)
+    one.session.rewinder.rewind(target)
+    assert tree_of(one.work) == mine
+    one.session.rewinder.rewind(last_rewind(one).seq - 1)
+    assert tree_of(one.work) == later
+
+
+def test_file_that_was_too_large_before_an_action_is_not_deleted(one):
+    (one.work / "log").write_bytes(b"x" * (LARGEST + 1))
+    target = in_shell(one, "echo short > log; echo new > other")
+    one.session.rewinder.rewind(target)
+    assert (one.work / "log").read_text() == "short\n"
+    assert not (one.work / "other").exists()
+
+
+@pytest.mark.parametrize(
+    "command", ["mv d e", "mv d e; echo z > .gitignore", "mv ../outside e", "cp -rp d e", "ln d/x y"]
+)
+def test_old_files_in_new_places_are_changes_of_the_action(one, command):
+    for directory in (one.work / "d", one.directory / "outside"):
+        directory.mkdir()
+        (directory / "x").write_text(f"{directory}\n")
+    mine = tree_of(one.work)
+    target = in_shell(one, command)
+    assert tree_of(one.work) != mine
+    one.session.rewinder.rewind(target)
+    assert tree_of(one.work) == mine
+
+
+def test_what_the_user_wrote_just_before_an_action_is_kept(one, monkeypatch):
+    (one.work / "a.txt").write_text("one\n")
+    tell(one, "first")
+    monkeypatch.setattr(one.session.files._recorder, "_on_change", lambda: None)  # the watcher is late
+    (one.work / "a.txt").write_text("mine\n")
+    (one.work / "mine.txt").write_text("mine\n")
+    mine = tree_of(one.work)
+    target = in_shell(one, "echo new > b.txt")
+    one.session.rewinder.rewind(target)
+    assert tree_of(one.work) == mine
 
 
 def test_files_that_no_snapshot_holds_are_named_as_not_covered(one):

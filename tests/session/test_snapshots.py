@@ -231,7 +231,7 @@ def test_snapshot_that_timed_out_can_be_taken_later(snapshots):
 
 @pytest.mark.parametrize(("tick", "is_trusted"), [(0, True), (3600 * 10**9, False)], ids=["long ago", "just now"])
 def test_times_of_a_file_are_trusted_once_a_change_would_change_them(snapshots, monkeypatch, tick, is_trusted):
-    monkeypatch.setattr("workbench.session.workspace.file_signatures._TICK", tick)
+    monkeypatch.setattr("workbench.session.workspace.file_signatures.TICK", tick)
     (snapshots.workspace / "a.txt").write_text("1")
     snapshots.snapshot()
     assert snapshots.is_as_recorded("a.txt") is is_trusted
@@ -241,7 +241,7 @@ def test_times_of_a_file_are_trusted_once_a_change_would_change_them(snapshots, 
 
 
 def test_recorded_file_is_checked_without_running_git(snapshots, monkeypatch):
-    monkeypatch.setattr("workbench.session.workspace.file_signatures._TICK", 0)
+    monkeypatch.setattr("workbench.session.workspace.file_signatures.TICK", 0)
     path = snapshots.workspace / "a.txt"
     path.write_text("1")
     first = snapshots.snapshot()

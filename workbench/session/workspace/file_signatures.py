@@ -11,7 +11,7 @@ MOST = 40_000
 """The most files whose signatures are remembered; the first version takes half of them at most."""
 _FEW = 1_000
 """The most files whose modes are compared one by one."""
-_TICK = 10_000_000
+TICK = 10_000_000
 """The longest tick of a system's clock, in nanoseconds: two changes within one may leave the same times."""
 Signature: TypeAlias = tuple[int, ...] | None
 
@@ -79,4 +79,4 @@ class FileSignatures:
         """
         most = MOST // 2 if is_first else MOST
         for path, each in islice(signatures.items(), max(0, most - len(self._by_path))):
-            self._by_path[path] = each if each is None or each[1] < now - _TICK else _UNSETTLED
+            self._by_path[path] = each if each is None or each[1] < now - TICK else _UNSETTLED

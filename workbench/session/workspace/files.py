@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -73,7 +74,8 @@ class WorkspaceFiles:
         self.root = Root.at(log.state.workspace)
         self.is_foreign = is_foreign
         """Whether the log may be somebody else's."""
-        self._writing: set[str] = set()
+        self._writing: dict[str, int] = {}
+        """The actions that may write and run now, by id, with the time when each started, in nanoseconds."""
         self._has_begun = False
         self._patience = _PATIENCE
         self._copies: CopyRecorder | None = None
@@ -98,11 +100,11 @@ class WorkspaceFiles:
             case UserMessage() | UserCommand() | ActionDecided():
                 self._begin()
             case ActionStarted() if self._may_write(event.action_id):
-                self._writing.add(event.action_id)
+                self._writing[event.action_id] = time.time_ns()
             case ActionObserved() | ActionAbandoned() if event.action_id in self._writing:
-                self._writing.discard(event.action_id)
+                started = self._writing.pop(event.action_id)
                 files = event.files_changed if isinstance(event, ActionObserved) else ()
-                self._request(SnapshotRequest("action", event.action_id, contents_of(files)))
+                self._request(SnapshotRequest("action", event.action_id, contents_of(files), started))
             case FilesChanged() if event.by == "person":
                 self._request(SnapshotRequest("person", recorded=contents_of(event.files)))
             case RunEnded() if self._has_begun:
@@ -202,11 +204,11 @@ class WorkspaceFiles:
     @contextmanager
     def rewinding(self) -> Iterator[None]:
         """Within the block, take changes of files for those of a rewind, which its event records."""
-        self._writing.add(REWIND)
+        self._writing[REWIND] = time.time_ns()
         try:
             yield
         finally:
-            self._writing.discard(REWIND)
+            self._writing.pop(REWIND, None)
 
     def end_rewind(self, *, is_whole: bool) -> None:
         """Take the snapshot after a rewind; unless it `is_whole`, the next start tries again to write its files."""

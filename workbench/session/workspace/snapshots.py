@@ -23,6 +23,7 @@ from workbench.llm.model import Cancel
 from workbench.protocol.events import Event, FileDelta, FilesChanged, VersionTaken
 from workbench.protocol.placeholders import NOT_STORED, TOO_LARGE, is_placeholder_of, placeholder
 from workbench.protocol.rewind import REWIND
+from workbench.session.workspace.attribution import earlier_changes, version_with
 from workbench.session.workspace.repository import Change, SnapshotError, SnapshotRepository
 from workbench.session.workspace.watcher import Changes, Watcher, native_changes
 from workbench.text import first_line, visible_path, well_formed
@@ -222,6 +223,8 @@ class SnapshotRequest(msgspec.Struct, frozen=True):
     cause: Literal["first", "action", "person", "other", "end", "rewind"]
     action_id: str = ""
     recorded: Mapping[str, str | None] = msgspec.field(default_factory=dict)
+    started: int = 0
+    """When the action started, in nanoseconds; 0 for other causes."""
 
 
 class SnapshotRecorder:
@@ -254,6 +257,7 @@ class SnapshotRecorder:
         self._cost = 0.0
         self._notices = SnapshotNotices(repository.workspace)
         self._faults = 0
+        self._started = 0  # when the first action started whose snapshot failed: the next one has its changes
         self._was_ready = False
         self._is_closing = self._is_closed = False
         self.is_off = False
@@ -380,6 +384,7 @@ class SnapshotRecorder:
         paths, before = self._paths_to_scan(request), self._last
         if paths is not None and not paths:
             return []
+        skipped = frozenset(self.repository.skipped)
         version = self.repository.snapshot(paths, timeout=_TIMEOUT)
         self._cost = self.repository.listing_seconds
         if version == before or request.cause == "rewind":  # the log has the changes of a rewind already
@@ -387,12 +392,17 @@ class SnapshotRecorder:
             is_needed = notice or request.cause == "rewind"
             return [VersionTaken(version=version, action_id=request.action_id, notice=notice)] if is_needed else []
         changes = self._difference(before, version)
-        files = self._deltas(changes, request.recorded)
         self._last = version
         if request.cause != "action":
+            files = self._deltas(changes, request.recorded)
             return [*self._changed_by_others(files), VersionTaken(version=version, notice=self._notice())]
+        started, self._started = self._started or request.started, 0
+        earlier = earlier_changes(self.repository, changes, started, skipped)
+        changes = [change for change in changes if change not in earlier]
+        files = self._deltas(changes, request.recorded)
         deleted = [change for change in changes if not change.after and change.path not in self.repository.skipped]
         return [
+            *self._made_before(before, earlier),
             VersionTaken(
                 version=version,
                 action_id=request.action_id,
@@ -400,8 +410,15 @@ class SnapshotRecorder:
                 more=files.more,
                 notice=". ".join(filter(None, (_unlisted(files.more, before), self._notice()))),
                 copy_id=self._copy_deleted(request.action_id, before, deleted) if deleted else "",
-            )
+            ),
         ]
+
+    def _made_before(self, version: str, changes: Sequence[Change]) -> list[Event]:
+        """Report changes from before an action as those of others, in a version of their own; no action has its id."""
+        if not changes:
+            return []
+        files = self._deltas([change for change in changes if change.before], {})
+        return [*self._changed_by_others(files), VersionTaken(version=version_with(self.repository, version, changes))]
 
     def _paths_to_scan(self, request: SnapshotRequest) -> list[str] | None:
         """Return the paths to scan, or None for the whole directory."""
@@ -453,6 +470,7 @@ class SnapshotRecorder:
 
     def _fail(self, request: SnapshotRequest, reason: str) -> list[Event]:
         self._faults += 1
+        self._started = self._started or request.started
         self.is_off = request.cause == "first" or reason == NO_GIT or self._faults >= _MAX_FAULTS
         if self.is_off:
             self._watcher.close()
