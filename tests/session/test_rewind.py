@@ -32,7 +32,7 @@ from workbench.session.storage.jsonl import without_powers
 from workbench.session.storage.paging import digest, part
 from workbench.session.storage.store import Store
 from workbench.session.workspace import restore
-from workbench.session.workspace.repository import LARGEST, SnapshotRepository
+from workbench.session.workspace.repository import LARGEST, SnapshotError, SnapshotRepository
 from workbench.tools import BashTool
 from workbench.tools.execute_bash import NAME as SHELL
 from workbench.tools.executor import ToolExecutor
@@ -310,6 +310,102 @@ def test_files_that_no_snapshot_holds_are_named_as_not_covered(one):
     one.session.rewinder.rewind(target)
     assert set(last_rewind(one).not_covered) == {str(one.work / "build/x"), str(outside)}
     assert outside.exists()
+
+
+@pytest.mark.parametrize("mine", [b"one\nmine\n", b"\0mine\n", None])
+def test_lines_that_the_user_gave_up_come_back_when_the_rewind_is_undone(one, mine):
+    path = one.work / "a.txt"
+    path.write_text("one\n")
+    target = tell(one, "go", ("text", "a.txt", "agent's"))
+    path.unlink() if mine is None else path.write_bytes(mine)
+    before = tree_of(one.work)
+    one.session.rewinder.rewind(target, "both", ["a.txt"])
+    assert path.read_text() == "one\n"
+    tell(one, "again", ("text", "b.txt", "b"))
+    one.session.rewinder.rewind(last_rewind(one).seq - 1)
+    assert tree_of(one.work) == before
+
+
+def test_rewind_whose_snapshot_fails_changes_nothing(one, monkeypatch):
+    (one.work / "a.txt").write_text("one\n")
+    target = tell(one, "go", ("text", "a.txt", "agent's"))
+    (one.work / "a.txt").write_text("mine\n")
+
+    def fail(*arguments: object, **more: object) -> str:
+        raise SnapshotError("the disk is full")
+
+    monkeypatch.setattr(one.session.files.repository, "snapshot", fail)
+    with pytest.raises(WorkbenchError, match="no snapshot of the files could be taken now"):
+        one.session.rewinder.rewind(target, "both", ["a.txt"])
+    assert (one.work / "a.txt").read_text() == "mine\n"
+    assert "rewound" not in one.kinds()
+
+
+def test_file_that_has_grown_too_large_is_left_alone_without_reading_it(one, monkeypatch):
+    (one.work / "a.txt").write_text("one\n")
+    target = tell(one, "go", ("text", "a.txt", "agent's"))
+    with (one.work / "a.txt").open("r+b") as file:
+        file.truncate(LARGEST + 1)
+    monkeypatch.setattr("workbench.session.rewind.file_plan.bytes_at", _killed)
+    assert one.session.rewinder.preview(target).conflicts == ("a.txt",)
+
+
+@pytest.mark.parametrize("command", ["rm x; printf a.txt > x", "rm y; ln -s a.txt y"])
+def test_link_and_file_with_the_same_text_are_told_apart(one, command):
+    (one.work / "x").symlink_to("a.txt")
+    (one.work / "y").write_text("a.txt")
+    mine = tree_of(one.work)
+    target = in_shell(one, command)
+    later = tree_of(one.work)
+    one.session.rewinder.rewind(target)
+    assert tree_of(one.work) == mine
+    one.session.rewinder.rewind(last_rewind(one).seq - 1)
+    assert tree_of(one.work) == later
+
+
+def test_directory_whose_place_the_user_took_keeps_nothing_else_from_going_back(one):
+    (one.work / "d/e").mkdir(parents=True)
+    target = in_shell(one, "rm -r d; echo x > new; cd /")
+    (one.work / "d").write_text("mine\n")
+    with pytest.raises(WorkbenchError, match=r"^moved, but d/e could not be put back: Not a directory"):
+        one.session.rewinder.rewind(target)
+    assert [*tree_of(one.work)] == ["d"]
+    in_shell(one, "pwd")
+    assert str(one.work) in one.results()[-1], "the shell was restarted"
+
+
+def test_permissions_of_a_directory_go_back_and_on_again(one):
+    (one.work / "d").mkdir(mode=0o755)
+    (one.work / "d/x").write_text("x")
+    target = in_shell(one, "chmod 700 d")
+    one.session.rewinder.rewind(target)
+    assert stat.S_IMODE((one.work / "d").stat().st_mode) == 0o755
+    one.session.rewinder.rewind(last_rewind(one).seq - 1)
+    assert stat.S_IMODE((one.work / "d").stat().st_mode) == 0o700
+
+
+def test_file_that_the_agent_changed_back_itself_is_not_named_as_not_covered(one):
+    (one.work / "a.txt").write_text("one\n")
+    path = str(one.work / "a.txt")
+    target = one.session._log.last_seq
+    one.agent.script += [
+        *(calls(("write", {"path": path, "text": text})) for text in ("two\n", "one\n")),
+        says("done"),
+    ]
+    one.session.send("go")
+    one.run()
+    one.session.rewinder.rewind(target)
+    assert last_rewind(one).not_covered == ()
+
+
+def test_pruned_snapshot_leaves_the_conversation_to_be_moved(one):
+    target = tell(one, "go", ("text", "a.txt", "agent's"))
+    for directory in (one.session.files.repository.directory / "objects").iterdir():
+        shutil.rmtree(directory)
+    with pytest.raises(WorkbenchError, match=r"a snapshot from then is gone, .* only the conversation can be moved"):
+        one.session.rewinder.preview(target)
+    one.session.rewinder.rewind(target, "conversation")
+    assert "go" not in sent(one)
 
 
 def test_cut_off_rewind_is_finished_at_the_next_start(one, monkeypatch):

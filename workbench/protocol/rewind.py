@@ -28,3 +28,5 @@ class RewoundFile(Data):
     mode_after: int = 0
     is_merged: bool = False
     """Whether `after` has changes that the user made later, besides the earlier content."""
+    is_overwritten: bool = False
+    """Whether `after` lacks changes that the user made later, as the user chose."""

@@ -89,6 +89,10 @@ class Log:
         """Return the path of the files that leads to event `head`. Raises StoreError."""
         return ActivePath(head, rewinds_of(self._store, besides="conversation"))
 
+    def file_rewinds(self) -> list[int]:
+        """Return the numbers of the rewinds that moved files, in order. Raises StoreError."""
+        return [rewind.seq for rewind in rewinds_of(self._store, besides="conversation")]
+
     def steps(self) -> list[FileStep]:
         """Return the changes of files by the agent's actions, of all branches. Raises StoreError."""
         return steps_of(self._store)

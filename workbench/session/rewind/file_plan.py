@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import stat
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -13,12 +17,22 @@ from workbench.protocol.events import FileDelta, Rewound
 from workbench.protocol.rewind import RewoundFile
 from workbench.session.storage.file_steps import Transition
 from workbench.session.workspace.metadata import Metadata
-from workbench.session.workspace.repository import LINK, Change, SnapshotError, SnapshotRepository, is_refused
+from workbench.session.workspace.repository import (
+    LARGEST,
+    LINK,
+    Change,
+    GitRefused,
+    SnapshotError,
+    SnapshotRepository,
+    directories_in,
+    is_refused,
+)
 from workbench.session.workspace.restore import blob_id, bytes_at, set_directories, set_permissions, write
 from workbench.session.workspace.snapshots import deltas
 from workbench.text import well_formed
 
 _NO_MODE: Final = "000000"
+_PRUNED: Final = "a snapshot from then is gone, since they stay for 30 days, so only the conversation can be moved"
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -57,22 +71,29 @@ class FilePlan(msgspec.Struct, frozen=True):
 
 
 def plan_files(
-    repository: SnapshotRepository, changes: Sequence[Transition], overwrites: Collection[str] = ()
+    repository: SnapshotRepository,
+    changes: Sequence[Transition],
+    overwrites: Collection[str] = (),
+    overwritten: Sequence[RewoundFile] = (),
 ) -> FilePlan:
     """Return what the changes would do to the workspace as it is now. Raises SnapshotError.
 
     A file that is not as a change expects it was changed by the user: both changes are merged, or the file is a
-    conflict; a conflict among the `overwrites` ends as the changes say. Merged contents are stored in the repository,
-    nothing else is written.
+    conflict; a conflict among the `overwrites` ends as the changes say. Files that an earlier rewind has `overwritten`
+    end as they were before it. Merged and overwritten contents are stored in the repository, nothing else is written.
     """
     workspace = _Workspace(repository, frozenset(overwrites))
     directories: dict[str, int | None] = {}
-    covered: set[str] = set()
+    restored = {file.path for file in overwritten}
+    covered = set(restored)
+    for file in overwritten:
+        workspace.apply(file.path, _after(file), _before(file))
     for change in changes:
         differences = _Differences(repository, change)
         for path, (start, end) in differences.files.items():
             covered.add(path)
-            workspace.apply(path, start, end)
+            if path not in restored:
+                workspace.apply(path, start, end)
         directories |= differences.directories
     return FilePlan(workspace.changed(), directories, tuple(sorted(workspace.conflicts)), frozenset(covered))
 
@@ -81,19 +102,25 @@ class _Differences:
     """The files and directories in which two snapshots differ, including permissions."""
 
     def __init__(self, repository: SnapshotRepository, change: Transition) -> None:
-        start, end = repository.metadata_of(change.start), repository.metadata_of(change.end)
+        try:
+            start, end = repository.metadata_of(change.start), repository.metadata_of(change.end)
+            differing = repository.difference(change.start, change.end)
+        except GitRefused as error:
+            raise SnapshotError(_PRUNED) from error
         self.files = {
             each.path: (
                 _entry(each.before, each.mode_before, start, each.path),
                 _entry(each.after, each.mode_after, end, each.path),
             )
-            for each in repository.difference(change.start, change.end)
+            for each in differing
         }
         for path in _differing(start.modes, end.modes) - self.files.keys():
             self.files[path] = _permissions_alone(path, start, end)
-        self.directories: dict[str, int | None] = {
-            path: end.directories.get(path) for path in _differing(start.directories, end.directories)
-        }
+        names = _differing(start.directories, end.directories)
+        if start.directory != end.directory:
+            names.update(directories_in(repository, change.start), directories_in(repository, change.end))
+        usual = dict.fromkeys(directories_in(repository, change.end, names - end.directories.keys()), end.directory)
+        self.directories: dict[str, int | None] = {path: usual.get(path, end.directories.get(path)) for path in names}
 
 
 def _differing(one: Mapping[str, int], other: Mapping[str, int]) -> set[str]:
@@ -129,6 +156,7 @@ class _Workspace:
         self._planned: dict[str, Entry] = {}
         self._raw: dict[str, bytes] = {}
         self._merged: set[str] = set()
+        self._overwritten: set[str] = set()
         self.conflicts: set[str] = set()
 
     def apply(self, path: str, start: Entry, end: Entry) -> None:
@@ -156,31 +184,34 @@ class _Workspace:
                 mode_before=now.mode,
                 mode_after=then.mode,
                 is_merged=path in self._merged,
+                is_overwritten=path in self._overwritten,
             )
             for path, now, then in pairs
             if now != then
         )
 
     def _read(self, path: str) -> Entry | None:
-        """Return the current entry; None if something other than a file or a link is there."""
-        whole = self._repository.root.path / path
+        """Return the current entry; None if something is there that no snapshot holds, such as a large file."""
         try:
-            raw = _bytes_at(self._repository, path)
-            if raw is None:
-                return _NOTHING
-            mode = whole.lstat().st_mode
+            raw, entry = _read(self._repository, path)
         except OSError:
             return None
-        blob = blob_id(raw)
-        self._raw[blob] = raw
-        return Entry(blob, mode)
+        if raw is not None:
+            self._raw[entry.blob] = raw
+        return entry
 
     def _changed(self, path: str, current: Entry, start: Entry, end: Entry) -> Entry | None:
         if start.blob == end.blob == _ANY_CONTENT:
             return self._with_permissions(current, current, start, end)
         if current.holds_same(end) or current.holds_same(start):
             return self._with_permissions(end, current, start, end)
-        return self._combined(path, current, start, end) or (end if path in self._overwrites else None)
+        combined = self._combined(path, current, start, end)
+        if combined is None and path in self._overwrites:
+            self._overwritten.add(path)
+            if current.blob:
+                self._store(self._bytes(current.blob))
+            return end
+        return combined
 
     def _combined(self, path: str, current: Entry, start: Entry, end: Entry) -> Entry | None:
         """Return the entry with the user's change and this one, or None if they conflict."""
@@ -206,10 +237,12 @@ class _Workspace:
         merged = merge(*contents)
         if merged.conflicts != 0:
             return ""
-        raw = merged.text.encode()
+        self._merged.add(path)
+        return self._store(merged.text.encode())
+
+    def _store(self, raw: bytes) -> str:
         blob = self._repository.git(["hash-object", "-w", "--stdin"], raw).decode().strip()
         self._raw[blob] = raw
-        self._merged.add(path)
         return blob
 
     def _bytes(self, blob: str) -> bytes:
@@ -224,7 +257,7 @@ def deltas_of(repository: SnapshotRepository, rewound: Rewound) -> tuple[FileDel
     The contents now on disk are not in the repository yet.
     """
     contents = (_content(repository, file.path) for file in rewound.files)
-    on_disk = {blob: raw for raw, blob in contents if raw is not None}
+    on_disk = {entry.blob: raw for raw, entry in contents if raw is not None}
     return deltas(repository, [_as_change(file) for file in rewound.files], {}, on_disk).files
 
 
@@ -250,8 +283,9 @@ def write_files(repository: SnapshotRepository, rewound: Rewound) -> WriteResult
         else:
             if changes is files:
                 break
-    set_directories(repository, {path: mode for path, mode in rewound.directories.items() if _is_inside(path)})
-    changed = (file.path for file in files if _content(repository, file.path)[1] not in (file.before, file.after))
+    directories = {path: mode for path, mode in rewound.directories.items() if _is_inside(path)}
+    failures += set_directories(repository, directories)
+    changed = (file.path for file in files if not _is_as_planned(file, _content(repository, file.path)[1]))
     return WriteResult(tuple(changed), tuple(dict.fromkeys(failures)))
 
 
@@ -266,12 +300,12 @@ def _write(repository: SnapshotRepository, files: Sequence[RewoundFile]) -> None
     before: dict[str, bytes | None] = {}
     done: list[RewoundFile] = []
     for file in files:
-        raw, blob = _content(repository, file.path)
-        if blob == file.before != file.after:
+        raw, now = _content(repository, file.path)
+        if now.holds_same(_after(file)):
+            done.append(file)
+        elif now.holds_same(_before(file)):
             before[file.path] = raw
             changes.append(_as_change(file))
-        elif blob == file.after:
-            done.append(file)
     metadata = Metadata(modes={file.path: stat.S_IMODE(file.mode_after) & 0o777 for file in files})
     write(repository, changes, metadata, before)
     for file in done:
@@ -279,25 +313,47 @@ def _write(repository: SnapshotRepository, files: Sequence[RewoundFile]) -> None
             set_permissions(repository, file.path, metadata.modes[file.path])
 
 
-def _bytes_at(repository: SnapshotRepository, path: str) -> bytes | None:
-    """Return the content of a file or link; None for nothing and for an empty directory, which a file may replace."""
+def _read(repository: SnapshotRepository, path: str) -> tuple[bytes | None, Entry]:
+    """Return a file or link and its content; nothing for an empty directory, which a file may replace.
+
+    Raises OSError for anything that no snapshot holds.
+    """
     whole = repository.root.path / path
+    if _size(whole) > LARGEST:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(whole))
     try:
-        return bytes_at(whole, repository.root)
+        raw = bytes_at(whole, repository.root)
     except IsADirectoryError:
         if any(whole.iterdir()):
             raise
-        return None
+        raw = None
+    return raw, _NOTHING if raw is None else Entry(blob_id(raw), whole.lstat().st_mode)
 
 
-def _content(repository: SnapshotRepository, path: str) -> tuple[bytes | None, str]:
+def _size(path: Path) -> int:
+    with suppress(OSError):
+        return path.lstat().st_size
+    return 0
+
+
+def _content(repository: SnapshotRepository, path: str) -> tuple[bytes | None, Entry]:
     try:
-        raw = _bytes_at(repository, path)
+        return _read(repository, path)
     except OSError:
-        return None, "?"
-    return raw, "" if raw is None else blob_id(raw)
+        return None, Entry("?")
+
+
+def _before(file: RewoundFile) -> Entry:
+    return Entry(file.before, file.mode_before)
+
+
+def _after(file: RewoundFile) -> Entry:
+    return Entry(file.after, file.mode_after)
+
+
+def _is_as_planned(file: RewoundFile, now: Entry) -> bool:
+    return now.holds_same(_before(file)) or now.holds_same(_after(file))
 
 
 def _as_change(file: RewoundFile) -> Change:
-    before, after = Entry(file.before, file.mode_before), Entry(file.after, file.mode_after)
-    return Change(file.path, before.git_mode, after.git_mode, file.before, file.after)
+    return Change(file.path, _before(file).git_mode, _after(file).git_mode, file.before, file.after)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from workbench.errors import WorkbenchError
 from workbench.llm.model import Cancel
 from workbench.protocol.events import ActionObserved, Event, FileDelta, Rewound, VersionTaken
-from workbench.protocol.rewind import REWIND, RewindScope
+from workbench.protocol.rewind import REWIND, RewindScope, RewoundFile
 from workbench.risk.paths import PathContext
 from workbench.session.log import Log
 from workbench.session.recovery import after_an_interrupt
@@ -24,6 +24,7 @@ from workbench.tools.tool import ToolDefinition
 
 _BUSY = "the agent is working; stop it first (Esc)"
 _NO_VERSIONS = "there are no snapshots of this directory, so only the conversation can be moved"
+_NO_SNAPSHOT = "no snapshot of the files could be taken now, so only the conversation can be moved"
 _FOREIGN = "this session file is not yours, so only its conversation can be moved"
 _NAMED = 5
 
@@ -77,6 +78,8 @@ class Rewinder:
             self._log.commit(*closing, event)
             try:
                 problem = self._write(event) if version is not None else ""
+            except WorkbenchError as error:
+                problem = str(error)
             finally:
                 self._announce()
         self._reset_tools(event)
@@ -126,15 +129,17 @@ class Rewinder:
         """Take a snapshot of the files as they are now and return it."""
         if self._files.is_foreign:
             raise RewindRefused(_FOREIGN)
+        self._repository()
         version = self._files.snapshot_now(Cancel())
         if not version:
-            raise RewindRefused(_NO_VERSIONS)
+            raise RewindRefused(_NO_SNAPSHOT)
         return version
 
     def _with_files(self, event: Rewound, overwrites: Collection[str]) -> Rewound:
         """Return the event with the files that it changes, and those that it cannot."""
         now, then = self._log.files_path_to(self._log.last_seq), self._log.files_path_to(event.target)
-        plan = plan_files(self._repository(), transitions(self._log.steps(), now, then), overwrites)
+        changes = transitions(self._log.steps(), now, then)
+        plan = plan_files(self._repository(), changes, overwrites, self._overwritten(now, then))
         omitted, copies = self._uncovered(now, then, plan)
         return replace(
             event,
@@ -145,6 +150,12 @@ class Rewinder:
             copies=copies,
         )
 
+    def _overwritten(self, now: ActivePath, then: ActivePath) -> list[RewoundFile]:
+        """Return the files that the last rewind has overwritten, if the session goes back to before it."""
+        undone = [seq for seq in self._log.file_rewinds() if seq in now and seq not in then and seq - 1 in then]
+        events = self._log.events(undone[-1:]) if undone else ()
+        return [file for event in events if isinstance(event, Rewound) for file in event.files if file.is_overwritten]
+
     def _repository(self) -> SnapshotRepository:
         repository = self._files.repository
         if repository is None:
@@ -154,13 +165,17 @@ class Rewinder:
     def _uncovered(self, now: ActivePath, then: ActivePath, plan: FilePlan) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the files that the undone actions changed and no snapshot holds, and the safety copies they made."""
         root = str(self._files.root.path)
-        paths: dict[str, None] = {}
+        before: dict[str, str | None] = {}
+        after: dict[str, str | None] = {}
         copies: list[str] = []
         undone = (seq for each in now.ranges for seq in each if seq not in then)
         for event in self._log.events(undone):
-            paths |= dict.fromkeys(_files_of(event))
+            if isinstance(event, ActionObserved):
+                before = {file.path: file.before for file in event.files_changed} | before
+            after |= {file.path: file.after for file in _files_of(event)}
             copies += [event.copy_id] if isinstance(event, VersionTaken) and event.copy_id else []
-        omitted = (path for path in paths if path.removeprefix(f"{root}/") not in plan.covered)
+        changed = (path for path, text in before.items() if after[path] != text)
+        omitted = (path for path in changed if path.removeprefix(f"{root}/") not in plan.covered)
         return tuple(omitted), tuple(copies)
 
     def _write(self, event: Rewound) -> str:
@@ -181,8 +196,10 @@ class Rewinder:
             self._recall()
 
 
-def _files_of(event: Event) -> Sequence[str]:
-    return [file.path for file in event.files_changed] if isinstance(event, ActionObserved) else ()
+def _files_of(event: Event) -> Sequence[FileDelta]:
+    if isinstance(event, ActionObserved):
+        return event.files_changed
+    return event.files if isinstance(event, VersionTaken) else ()
 
 
 def _listed(paths: Sequence[str]) -> str:

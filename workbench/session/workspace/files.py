@@ -190,7 +190,7 @@ class WorkspaceFiles:
         return self._recorder.repository if self._recorder is not None and not self._recorder.is_off else None
 
     def snapshot_now(self, cancel: Cancel) -> str:
-        """Take a snapshot of the whole workspace and return it; empty if there are none, or it takes too long.
+        """Take a snapshot of the whole workspace and return it; empty if that fails or takes too long.
 
         The caller must not hold the log's lock, which recording the snapshot needs.
         """
@@ -199,7 +199,7 @@ class WorkspaceFiles:
         self._begin()
         self._request(SnapshotRequest("end"))
         is_taken = self._recorder.wait(cancel, _LONGEST)
-        return self._log.state.version if is_taken and not self._recorder.is_off else ""
+        return self._log.state.version if is_taken and not (self._recorder.is_off or self._recorder.faults) else ""
 
     @contextmanager
     def rewinding(self) -> Iterator[None]:

@@ -11,7 +11,7 @@ import secrets
 import stat
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from fnmatch import fnmatchcase
 from functools import cache
@@ -371,6 +371,17 @@ class SnapshotRepository:
     def prune(self) -> None:
         """Drop versions that are too old, at most once a day."""
         prune(self._own)
+
+
+def directories_in(repository: SnapshotRepository, version: str, paths: Collection[str] | None = None) -> list[str]:
+    """Return the directories with files in a version; with `paths`, only those among them. Raises SnapshotError."""
+    command = ["ls-tree", "-z", "-d", "--name-only", "--full-tree"]
+    if paths is None:
+        output = repository.git([*command, "-r", _object(version)])
+    else:
+        command += [_object(version), "--"]
+        output = b"".join(repository.git([*command, *batch]) for batch in _batches(sorted(paths), _ARGUMENTS))
+    return [os.fsdecode(name) for name in output.split(b"\0") if name]
 
 
 def _put_back_settings(directory: Path) -> None:

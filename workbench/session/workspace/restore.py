@@ -138,15 +138,23 @@ def make_directories(repository: SnapshotRepository, paths: Collection[str], met
     return count
 
 
-def set_directories(repository: SnapshotRepository, directories: Mapping[str, int | None]) -> None:
-    """Create directories with these permissions; remove those without any that are empty. Raises SnapshotError."""
+def set_directories(repository: SnapshotRepository, directories: Mapping[str, int | None]) -> list[str]:
+    """Create directories with these permissions; remove those without any that are empty.
+
+    Return what could not be done, one line each.
+    """
+    failures: list[str] = []
     for path in sorted((path for path, mode in directories.items() if mode is None), reverse=True):
         if (repository.workspace / path).is_dir():
             with suppress(SnapshotError):  # the directory is not empty
                 _change(repository, path, AnchoredEntry.rmdir)
     for path, mode in sorted(directories.items()):
         if mode is not None:
-            _change(repository, path, partial(_make_directory, permissions=mode & 0o777))
+            try:
+                _change(repository, path, partial(_make_directory, permissions=mode & 0o777))
+            except SnapshotError as error:
+                failures.append(str(error))
+    return failures
 
 
 def _make_directory(entry: AnchoredEntry, permissions: int) -> None:

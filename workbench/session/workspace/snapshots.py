@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import logging
-import os
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
@@ -25,8 +23,9 @@ from workbench.protocol.placeholders import NOT_STORED, TOO_LARGE, is_placeholde
 from workbench.protocol.rewind import REWIND
 from workbench.session.workspace.attribution import earlier_changes, version_with
 from workbench.session.workspace.repository import Change, SnapshotError, SnapshotRepository
+from workbench.session.workspace.snapshot_notices import SnapshotNotices
 from workbench.session.workspace.watcher import Changes, Watcher, native_changes
-from workbench.text import first_line, visible_path, well_formed
+from workbench.text import first_line, well_formed
 
 MOST_FILES = 5_000
 """The most files of one change that an event lists."""
@@ -144,55 +143,6 @@ def _reason(change: Change, *sides: str | _NoText | None) -> str:
     return "link" if change.has_link else reasons[0]
 
 
-_FREQUENT = 30
-"""The most changes of one file by other programs that are reported."""
-_NAMED = 5
-
-
-class SnapshotNotices:
-    """The notices to the user about one session's snapshots; each is shown once."""
-
-    def __init__(self, workspace: Path) -> None:
-        self._workspace = workspace
-        self._reported: set[str] = set()
-        self._counts: Counter[str] = Counter()
-        self._newly_frequent: list[str] = []
-
-    def once(self, text: str) -> str:
-        """Return the text, or "" if it was returned before."""
-        if text in self._reported:
-            return ""
-        self._reported.add(text)
-        return text
-
-    def infrequent(self, files: Sequence[FileDelta]) -> tuple[FileDelta, ...]:
-        """Count the files that other programs changed; return those that do not change too often."""
-        self._counts.update(file.path for file in files)
-        self._newly_frequent += [file.path for file in files if self._counts[file.path] == _FREQUENT + 1]
-        return tuple(file for file in files if self._counts[file.path] <= _FREQUENT)
-
-    def pending(self, problem: str, skipped: Collection[str]) -> str:
-        """Return the notices not shown yet: a watcher's `problem`, omitted files, files that change too often."""
-        watcher = f"changes of files are polled, because they are not reported here: {problem}"
-        parts = [self.once(watcher) if problem else "", self._new_skipped(skipped), self._frequent()]
-        return "; ".join(part for part in parts if part)
-
-    def _new_skipped(self, paths: Collection[str]) -> str:
-        new = sorted(path for path in paths if path not in self._reported)
-        self._reported.update(new)
-        reason = "over 5 MB, unreadable, a repository of its own, or a name that git refuses"
-        return f"not in the file versions ({reason}): {_named(new)}" if new else ""
-
-    def _frequent(self) -> str:
-        paths, self._newly_frequent = [os.path.relpath(path, self._workspace) for path in self._newly_frequent], []
-        return f"changed by others all the time, not reported any more: {_named(paths)}" if paths else ""
-
-
-def _named(paths: Sequence[str]) -> str:
-    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
-    return ", ".join(first_line(visible_path(path), 80) for path in paths[:_NAMED]) + more
-
-
 logger = logging.getLogger(__name__)
 _FIRST_TIMEOUT, _TIMEOUT = 90.0, 30.0
 _CHEAP = 0.02
@@ -256,8 +206,10 @@ class SnapshotRecorder:
         self._expected: dict[str, str | None] = {}
         self._cost = 0.0
         self._notices = SnapshotNotices(repository.workspace)
-        self._faults = 0
-        self._started = 0  # when the first action started whose snapshot failed: the next one has its changes
+        self.faults = 0
+        """How many snapshots in a row, up to the last one, could not be taken."""
+        self._started = 0
+        """When the first action started whose snapshot could not be taken, so that the next one has its changes."""
         self._was_ready = False
         self._is_closing = self._is_closed = False
         self.is_off = False
@@ -362,7 +314,7 @@ class SnapshotRecorder:
         except (OSError, ValueError, RuntimeError) as error:  # this thread must not end: actions would wait for it
             logger.exception("a file version could not be taken")
             return self._fail(request, str(error))
-        self._faults = 0
+        self.faults = 0
         return events
 
     def _first(self, request: SnapshotRequest) -> list[Event]:
@@ -398,11 +350,16 @@ class SnapshotRecorder:
             return [*self._changed_by_others(files), VersionTaken(version=version, notice=self._notice())]
         started, self._started = self._started or request.started, 0
         earlier = earlier_changes(self.repository, changes, started, skipped)
-        changes = [change for change in changes if change not in earlier]
+        events: list[Event] = []
+        if earlier:
+            files = self._deltas([change for change in earlier if change.before], {})
+            version_before = version_with(self.repository, before, earlier)
+            events = [*self._changed_by_others(files), VersionTaken(version=version_before)]
+            changes = [change for change in changes if change not in earlier]
         files = self._deltas(changes, request.recorded)
         deleted = [change for change in changes if not change.after and change.path not in self.repository.skipped]
         return [
-            *self._made_before(before, earlier),
+            *events,
             VersionTaken(
                 version=version,
                 action_id=request.action_id,
@@ -412,13 +369,6 @@ class SnapshotRecorder:
                 copy_id=self._copy_deleted(request.action_id, before, deleted) if deleted else "",
             ),
         ]
-
-    def _made_before(self, version: str, changes: Sequence[Change]) -> list[Event]:
-        """Report changes from before an action as those of others, in a version of their own; no action has its id."""
-        if not changes:
-            return []
-        files = self._deltas([change for change in changes if change.before], {})
-        return [*self._changed_by_others(files), VersionTaken(version=version_with(self.repository, version, changes))]
 
     def _paths_to_scan(self, request: SnapshotRequest) -> list[str] | None:
         """Return the paths to scan, or None for the whole directory."""
@@ -469,9 +419,9 @@ class SnapshotRecorder:
         return self._notices.pending(self._watcher.problem, self.repository.skipped)
 
     def _fail(self, request: SnapshotRequest, reason: str) -> list[Event]:
-        self._faults += 1
+        self.faults += 1
         self._started = self._started or request.started
-        self.is_off = request.cause == "first" or reason == NO_GIT or self._faults >= _MAX_FAULTS
+        self.is_off = request.cause == "first" or reason == NO_GIT or self.faults >= _MAX_FAULTS
         if self.is_off:
             self._watcher.close()
         state = "there are no file versions" if self.is_off else "a file version could not be taken"
