@@ -37,6 +37,8 @@ CALLS = (
     ["write-tree"],
     ["update-ref", "refs/heads/new", "HEAD"],
     ["read-tree", "-u", "--reset", "HEAD"],
+    ["worktree", "add", "-q", "--no-checkout", "-b", "other", "../other", "HEAD"],
+    ["worktree", "prune"],
 )
 
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import subprocess
+from pathlib import Path
 
 from tests.e2e.test_rewind import files, ran
 from tests.e2e.test_rewind_screen import run_both, started
 from tests.sandbox import Sandbox
+from workbench.files.git import run_git
+from workbench.session.session_names import session_path
 from workbench.session.storage.session_list import delete
+from workbench.session.storage.store import Store
 
 
 def test_fork_goes_on_and_returns_into_the_shared_history(sandbox: Sandbox):
@@ -53,3 +58,65 @@ def test_new_session_from_the_preview_has_the_message_in_its_prompt(sandbox: San
         assert files(sandbox) == later
         terminal.press("enter")
         terminal.wait_for("s/^line.15$/LINE15/")
+
+
+def content(directory: Path) -> dict[str, str]:
+    paths = (path for path in directory.rglob("*") if path.is_file() and ".git" not in path.parts)
+    return {str(path.relative_to(directory)): path.read_text() for path in paths}
+
+
+def git(directory: Path, *words: str) -> None:
+    subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b.c", *words], cwd=directory, check=True)
+
+
+def test_fork_in_a_worktree_has_the_files_of_its_event_and_goes_back_and_on(sandbox: Sandbox):
+    project = sandbox.project
+    (project / "tracked.log").write_text("tracked, though ignored\n")
+    (project / "gone.txt").write_text("deleted before the session\n")
+    git(project, "init", "-qb", "main")
+    git(project, "add", "-A")
+    (project / ".gitignore").write_text("*.log\n")
+    git(project, "add", ".gitignore")
+    git(project, "commit", "-qm", "first")
+    (project / "gone.txt").unlink()
+    session = ran(sandbox)
+    later = content(project)
+    message, first, _ = (line.split()[0] for line in sandbox.ohw("rewind", session).stdout.splitlines())
+    beside = project.parent / "other"
+
+    assert "exists already" in sandbox.ohw("fork", session, "--worktree", str(project)).stderr
+    assert "is inside the directory of the session" in sandbox.ohw("fork", session, "--worktree", "inner").stderr
+    assert "create it first" in sandbox.ohw("fork", session, "--worktree", "no/such/dir").stderr
+    done = sandbox.ohw("fork", session, "--at", first, "--worktree", str(beside))
+    fork = done.stdout.split()[0]
+    assert f"Its directory: {beside}" in done.stdout, done.stderr
+    before = {
+        "tracked.log": "tracked, though ignored\n",
+        ".gitignore": "*.log\n",
+        "a.txt": "mine\n",
+        "old.txt": "old\n",
+    }
+    assert content(beside) == {**before, "a.txt": "mine\none\n"}
+    assert run_git(["rev-parse", "--abbrev-ref", "HEAD"], cwd=beside).output == f"ohw/{fork}\n".encode()
+
+    done = sandbox.ohw("rewind", fork, message, "--yes")
+    assert "not in the file versions" not in done.stdout, done.stderr
+    assert "write   a.txt" in done.stdout, (done.stdout, done.stderr)
+    assert content(beside) == before
+    sandbox.ohw("rewind", fork, "--redo", "--yes")
+    assert content(beside) == {**before, "a.txt": "mine\none\n"}
+    assert content(project) == later
+
+
+def test_fork_of_a_directory_without_a_repository_is_a_copy_beside_it(sandbox: Sandbox):
+    session = ran(sandbox)
+    done = sandbox.ohw("fork", session, "--worktree")
+    copy = Path(done.stdout.split("Its directory: ")[1].splitlines()[0])
+    assert copy.parent == sandbox.project.parent
+    assert content(copy) == files(sandbox)
+    with Store.open(session_path(sandbox.locations, done.stdout.split()[0]), readonly=True) as store:
+        events = list(store.events())
+    changed = [file.path for event in events if event.kind == "version_taken" for file in event.files]
+    assert events[0].workspace == str(copy)
+    assert changed
+    assert all(Path(path).is_relative_to(copy) for path in changed)

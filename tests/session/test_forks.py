@@ -3,6 +3,7 @@
 import json
 import shutil
 import sqlite3
+import subprocess
 from contextlib import closing
 from pathlib import Path
 
@@ -220,6 +221,24 @@ def test_fork_that_does_not_fit_on_the_disk_leaves_nothing(locations: Locations,
     assert reasons[-1] == ""
     assert all("disk" in reason for reason in reasons[:-1])
     assert len(reasons) > 2
+
+
+def test_worktree_goes_when_the_fork_cannot_be_written(locations: Locations, tmp_path: Path):
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "a.txt").write_text("a\n")
+    for words in (["init", "-qb", "main"], ["add", "-A"], ["commit", "-qm", "first"]):
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b.c", *words], cwd=project, check=True)
+    start = SessionStarted(id="20260101-p", workspace=str(project), model="scripted/x", mode="medium")
+    with Store.create(session_path(locations, "20260101-p")) as store:
+        store.append(start, *turn("one"))
+    with room_for(16_000), pytest.raises(StoreError, match="disk"):
+        fork_at(locations, "20260101-p", directory=tmp_path / "other")
+    assert not (tmp_path / "other").exists()
+    answer = subprocess.run(["git", "branch", "--list"], cwd=project, check=True, capture_output=True, text=True)
+    assert answer.stdout == "* main\n"
+    fork = fork_at(locations, "20260101-p", directory=tmp_path / "other")
+    assert (Path(fork.workspace) / "a.txt").read_text() == "a\n"
 
 
 def test_fork_is_small(locations: Locations):

@@ -180,6 +180,13 @@ def _add_past(parser: _Parser, command: str) -> None:
         parser.add_argument(
             "--at", type=int, metavar="EVENT", help="checkpoint of `ohw rewind ID` (default: the end of the session)"
         )
+        parser.add_argument(
+            "--worktree",
+            nargs="?",
+            const="",
+            metavar="DIR",
+            help="copy the files of that event to a new git worktree (default: beside the directory) and work there",
+        )
     parser.add_argument("--last", action="store_true", help="the last session of any directory")
 
 

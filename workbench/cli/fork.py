@@ -6,16 +6,18 @@ from argparse import Namespace
 
 from workbench.cli.common import chosen_session, print_line, settings_of
 from workbench.session.forks import fork_at
-from workbench.text import first_line, visible
+from workbench.text import first_line, visible, visible_path
 
 
 def fork(arguments: Namespace) -> int:
     """Fork a session at a checkpoint, or at its end, and print the id of the fork."""
     locations, _ = settings_of(arguments, lenient=True)
     session = chosen_session(locations, arguments)
-    forked = fork_at(locations, session.id, arguments.at)
+    forked = fork_at(locations, session.id, arguments.at, arguments.worktree)
     print_line(forked.id)
     if forked.point.message:
         print_line(f"Forked before the message: {visible(first_line(forked.point.message), lines=False)}")
+    if arguments.worktree is not None:
+        print_line(f"Its directory: {visible_path(forked.workspace)}")
     print_line(f"Continue with: ohw resume {forked.id}")
     return 0

@@ -47,6 +47,7 @@ _GUARDS: Mapping[str, tuple[str, ...]] = {  # allowed command -> the options tha
     "update-index": (),
     "update-ref": (),
     "version": (),
+    "worktree": (),
     "write-tree": (),
 }
 _OWN_ONLY = frozenset({"prune", "repack"})

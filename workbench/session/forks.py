@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Final, cast
 
@@ -27,14 +27,27 @@ from workbench.protocol.events import (
 )
 from workbench.protocol.risk import Mode
 from workbench.session.session_names import DRAFT, new_id, session_path, state_directory
+from workbench.session.storage.active_path import ActivePath, rewinds_of
 from workbench.session.storage.family import begin_fork, family_lock
+from workbench.session.storage.file_steps import steps_of
 from workbench.session.storage.lock import SessionLock
+from workbench.session.storage.moved_paths import Relocation, moved
 from workbench.session.storage.permissions import Permissions, permissions_in
-from workbench.session.storage.shared_history import MOST_PARTS, SharedPart, parts_of
+from workbench.session.storage.shared_history import MOST_PARTS, SharedPart, ancestry_of
 from workbench.session.storage.store import Store, first_event
+from workbench.session.workspace.new_directory import default_directory, free_directory, new_directory
+from workbench.session.workspace.repository import SnapshotRepository
 from workbench.text import first_line
 
 _AT: Final = "SELECT at FROM events WHERE seq = ?"
+_VERSION: Final = """
+SELECT json_extract(json, '$.version') FROM events
+WHERE kind = 'version_taken' AND json_extract(json, '$.version') IS NOT NULL ORDER BY seq DESC LIMIT 1"""
+_LATE_VERSIONS: Final = """
+SELECT seq FROM events WHERE kind = 'version_taken' AND seq BETWEEN ?1 + 1 AND ?2 AND json_extract(json, '$.action_id')
+  IN (SELECT json_extract(json, '$.action_id') FROM events WHERE seq <= ?1 AND kind = 'action_observed') ORDER BY seq"""
+_SOON: Final = 100
+"""The most events between the result of an action and the version after it, which the next action waits for."""
 _FIRST_MESSAGE: Final = "SELECT seq FROM events WHERE kind = 'user_message' ORDER BY seq LIMIT 1"
 
 
@@ -68,50 +81,85 @@ def fork_point(store: Store, event: int | None = None) -> ForkPoint:
 
 
 class Fork(Struct, frozen=True):
-    """A new fork: the id of its session, and where it leaves the other one."""
+    """A new fork: the id of its session, where it leaves the other one, and its directory."""
 
     id: str
     point: ForkPoint
+    workspace: str
 
 
-def fork_at(locations: Locations, session_id: str, event: int | None = None) -> Fork:
-    """Fork a session at a checkpoint, or at its end; see `fork_point` and `fork_session`, also for what is raised."""
-    with Store.open(session_path(locations, session_id), readonly=True) as store:
-        point = fork_point(store, event)
-    return Fork(fork_session(locations, session_id, point), point)
+def fork_at(
+    locations: Locations, session_id: str, event: int | None = None, directory: Path | str | None = None
+) -> Fork:
+    """Fork a session, which may be open, at a checkpoint or at its end; see `fork_point`.
 
-
-def fork_session(locations: Locations, session_id: str, point: ForkPoint, workspace: Path | None = None) -> str:
-    """Create a fork of a session, which may be open, and return its id.
-
-    It works in `workspace` if that is given, with the model, the mode and the rules of the session at that point; the
-    mode that never asks becomes the default one. The message before which it was forked is its draft. Raises
-    UsageError, StoreError or another WorkbenchError; there is no fork then.
+    With a `directory` to be created (`""`: one beside the workspace), the fork works in a copy of the files there. It
+    has the model, the mode and the rules of the session at that point, but the mode that never asks becomes the default
+    one. The message before which it was forked is its draft. Raises UsageError, StoreError or another WorkbenchError;
+    then there is neither a fork nor a directory.
     """
     path = session_path(locations, session_id)
-    with family_lock(path.parent), Store.open(path, readonly=True) as store:
-        parts = _parts_to(store, point.target)
-        started = first_event(store)
-        origin = path.with_name(f"{parts[-1].session}{path.suffix}") if parts else path
-        granted = permissions_in(origin, point.target)
+    with family_lock(path.parent), Store.open(path, readonly=True) as store, ExitStack() as stack:
+        point, started = fork_point(store, event), first_event(store)
         name = new_id(_hint(store) or started.workspace)
-        first = replace(
-            _with_model(started, granted),
-            id=name,
-            workspace=str(workspace) if workspace else started.workspace,
-            app_version=__version__,
-            forked_from=origin.stem,
-            forked_at=point.target,
-        )
-        forked = Forked(session=origin.stem, target=point.target, workspace=first.workspace)
-        if first.workspace != started.workspace:
-            forked = replace(forked, moved_from=started.workspace)
-        _write(path.with_name(f"{name}{path.suffix}"), parts, first, forked, *_settings(granted))
+        workspace = started.workspace
+        if directory is not None:
+            versions = SnapshotRepository(locations, Path(workspace), name)
+            target_directory = Path(directory) if directory else default_directory(versions.workspace, name)
+            target_directory = free_directory(target_directory, versions.workspace)
+            version = _version_at(store, point.target, versions)
+            workspace = str(stack.enter_context(new_directory(locations, versions, version, target_directory, name)))
+        _create(store, point.target, replace(started, id=name, workspace=workspace))
     if point.message:
         with suppress(OSError, WorkbenchError):  # the fork is whole without it
             draft = private_directory(state_directory(locations, name)) / DRAFT
             replace_file(draft, point.message.encode("utf-8", "replace"))
-    return name
+    return Fork(name, point, workspace)
+
+
+def _create(store: Store, target: int, started: SessionStarted) -> None:
+    """Write the file of a fork that shares the events up to `target`."""
+    parts, former = _parts_to(store, target), first_event(store)
+    origin = parts[-1].session if parts else store.path.stem
+    granted = permissions_in(store.path.with_name(f"{origin}{store.path.suffix}"), target)
+    first = replace(
+        _with_model(started, granted), app_version=__version__, forked_from=origin, forked_at=target, parent=""
+    )
+    forked = Forked(session=origin, target=target, workspace=first.workspace)
+    if first.workspace != former.workspace:
+        forked = replace(forked, moved_from=former.workspace)
+    relocation = Relocation(1, store.last_seq, former.workspace, first.workspace)
+    versions = [moved(event, [relocation]) for event in _late_versions(store, target)]
+    path = store.path.with_name(f"{started.id}{store.path.suffix}")
+    _write(path, parts, first, *versions, forked, *_settings(granted))
+
+
+def _late_versions(store: Store, target: int) -> list[Event]:
+    """Return the versions after actions up to an event that were recorded later; a rewind needs them."""
+    numbers = list(store.query(_LATE_VERSIONS, target, target + _SOON))
+    return [event for (seq,) in numbers for event in store.events(seq - 1, 1)]
+
+
+def _version_at(store: Store, target: int, versions: SnapshotRepository) -> str:
+    """Return the version with the files as they were at an event: now, after the last action, or before the first.
+
+    Raises SnapshotError or StoreError.
+    """
+    if target == store.last_seq and versions.root.is_there:
+        versions.prepare()
+        return versions.snapshot()
+    steps = steps_of(store)
+    path = ActivePath(target, rewinds_of(store, besides="conversation"))
+    done = [step.after for step in steps if step.seq in path]
+    version = done[-1] if done else steps[0].before if steps else _last_version(store)
+    if version:
+        return versions.version_named(version)
+    versions.prepare()
+    return versions.snapshot()
+
+
+def _last_version(store: Store) -> str:
+    return next((version for (version,) in store.query(_VERSION)), "")
 
 
 def _write(path: Path, parts: list[SharedPart], first: SessionStarted, *others: Event) -> None:
@@ -124,11 +172,11 @@ def _write(path: Path, parts: list[SharedPart], first: SessionStarted, *others: 
 
 def _parts_to(store: Store, last: int) -> list[SharedPart]:
     """Return the parts of a fork that shares the events up to `last`. Raises UsageError or StoreError."""
-    inherited = parts_of(store.path)
+    inherited = ancestry_of(store.path)
     parts = [part._replace(last=min(part.last, last)) for part in inherited if part.first <= last]
     first = inherited[-1].last + 1 if inherited else 2
     if last >= first:
-        parts.append(SharedPart(first, last, store.path.stem, ""))
+        parts.append(SharedPart(first, last, store.path.stem, "", first_event(store).workspace))
     if len(parts) > MOST_PARTS:
         raise UsageError(
             "this is a fork of a fork too many times over; `ohw export` and `ohw import` make a whole session of it"

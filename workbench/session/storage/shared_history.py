@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -23,34 +23,55 @@ MOST_PARTS: Final = 8
 """The most sessions of which a fork shares events; SQLite attaches ten files at most."""
 _CREATE: Final = """
 CREATE TABLE IF NOT EXISTS shared(first INTEGER PRIMARY KEY, last INTEGER NOT NULL, session TEXT NOT NULL,
-  at TEXT NOT NULL)"""
+  at TEXT NOT NULL, workspace TEXT NOT NULL)"""
 _EXISTS: Final = "SELECT 1 FROM main.sqlite_master WHERE type = 'table' AND name = 'shared'"
-_PARTS: Final = "SELECT first, last, session, at FROM main.shared ORDER BY first"
+_PARTS: Final = "SELECT first, last, session, at, workspace FROM main.shared ORDER BY first"
 _COLUMNS: Final = "seq, kind, at, json, parts"
 _ID: Final = lazy_pattern(r"[a-z0-9][a-z0-9-]{0,79}", re.ASCII)
 
 
 class SharedPart(NamedTuple):
-    """Events `first` to `last` of a log are those of another session; the last one happened `at` this time."""
+    """Events `first` to `last` of a log are those of another session; the last one happened `at` this time.
+
+    `workspace` is the directory in which they happened. The session is empty once the events were copied.
+    """
 
     first: int
     last: int
     session: str
     at: str
+    workspace: str
 
 
 def shared_parts(db: sqlite3.Connection) -> list[SharedPart]:
     """Return the parts that the main file of a connection shares, in order. Raises sqlite3.Error."""
-    if db.execute(_EXISTS).fetchone() is None:
-        return []
-    rows = (SharedPart(*row) for row in db.execute(_PARTS))
-    return [row for row in rows if isinstance(row.session, str) and _ID.fullmatch(row.session)][:MOST_PARTS]
+    parts = all_parts(db)
+    return [part for part in parts if isinstance(part.session, str) and _ID.fullmatch(part.session)][:MOST_PARTS]
+
+
+def all_parts(db: sqlite3.Connection) -> list[SharedPart]:
+    """Return the parts that the main file shares or has copied, in order. Raises sqlite3.Error."""
+    return [SharedPart(*row) for row in db.execute(_PARTS)] if is_sharing(db) else []
+
+
+def is_sharing(db: sqlite3.Connection) -> bool:
+    """Return whether the main file is that of a fork. Raises sqlite3.Error."""
+    return db.execute(_EXISTS).fetchone() is not None
 
 
 def parts_of(path: Path) -> list[SharedPart]:
     """Return the parts that a session file shares; none if it cannot be read."""
+    return _read(path, shared_parts)
+
+
+def ancestry_of(path: Path) -> list[SharedPart]:
+    """Return the parts that a session file shares, or has copied and names itself for; none if it cannot be read."""
+    return [part if part.session else part._replace(session=path.stem) for part in _read(path, all_parts)]
+
+
+def _read(path: Path, read: Callable[[sqlite3.Connection], list[SharedPart]]) -> list[SharedPart]:
     with suppress(sqlite3.Error), closing(sqlite3.connect(reading_uri(path), uri=True, timeout=5)) as db:
-        return shared_parts(db)
+        return read(db)
     return []
 
 
@@ -58,7 +79,7 @@ def set_parts(db: sqlite3.Connection, parts: Iterable[SharedPart]) -> None:
     """Replace the shared parts, in the open transaction. Raises sqlite3.Error."""
     db.execute(_CREATE)
     db.execute("DELETE FROM main.shared")
-    db.executemany("INSERT INTO main.shared VALUES (?, ?, ?, ?)", parts)
+    db.executemany("INSERT INTO main.shared VALUES (?, ?, ?, ?, ?)", parts)
 
 
 def attach_shared(path: Path, db: sqlite3.Connection) -> None:
@@ -121,7 +142,7 @@ def copy_part(db: sqlite3.Connection, part: SharedPart, events: Iterable[Event])
         SELECT json_extract(value, '$[1]') FROM {name}.events, json_each(parts) WHERE {rows})""",
         span,
     )
-    db.execute("DELETE FROM main.shared WHERE first = ?", (part.first,))
+    db.execute("UPDATE main.shared SET session = '' WHERE first = ?", (part.first,))
 
 
 def rename_part(db: sqlite3.Connection, session: str, other: str) -> None:

@@ -33,6 +33,7 @@ from workbench.session.storage.event_rows import (
     write_row,
 )
 from workbench.session.storage.file_identity import Identity, identity_of, is_disk_read_only, is_still
+from workbench.session.storage.moved_paths import moved, moves_of
 from workbench.session.storage.shared_history import (
     attach_shared,
     missing_history,
@@ -96,7 +97,7 @@ class Store:
         self._closed = False
         self._identity = identity_of(path)
         self._wal: Identity | None = None
-        self._crc = _checksums_of(path, db)
+        self._crc, self._moves = _checksums_of(path, db), moves_of(db)
         self.last_seq = _last_seq(db)
         self._data_version = self._version()
         self.was_shared = False
@@ -283,7 +284,7 @@ class Store:
         """Yield the events after `after`; events of unknown kind or wrong shape are skipped and noted in `gaps`."""
         for seq, line in self.lines(after, limit):
             try:
-                yield event_from_json(line)
+                yield moved(event_from_json(line), self._moves)
             except ValueError as error:
                 self._note(Gap(seq, seq, first_line(f"not understood: {error}", 120)))
 

@@ -1,0 +1,67 @@
+"""The files that shared events name: in the directory of the fork, if the common history was made in another one."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from msgspec.structs import replace
+
+from workbench.protocol.events import (
+    ActionAssessed,
+    ActionObserved,
+    DelegateStep,
+    Event,
+    FileDelta,
+    FilesChanged,
+    VersionTaken,
+)
+from workbench.session.storage.shared_history import is_sharing
+
+_MOVES: Final = """
+SELECT first, last, workspace, json_extract(json, '$.workspace') FROM main.shared, main.events
+WHERE seq = 1 AND workspace <> json_extract(json, '$.workspace') ORDER BY first"""
+
+
+class Relocation(NamedTuple):
+    """Events `first` to `last` happened in the directory `before`, and the session works in `now`."""
+
+    first: int
+    last: int
+    before: str
+    now: str
+
+
+def moves_of(db: sqlite3.Connection) -> list[Relocation]:
+    """Return the moves in a session file. Raises sqlite3.Error."""
+    return [Relocation(*row) for row in db.execute(_MOVES)] if is_sharing(db) else []
+
+
+def moved(event: Event, moves: Sequence[Relocation]) -> Event:
+    """Return the event with the paths of its files in the session's own directory."""
+    for move in moves:
+        if move.first <= event.seq <= move.last:
+            return _moved(event, move)
+    return event
+
+
+def _moved(event: Event, move: Relocation) -> Event:
+    match event:
+        case FilesChanged() | VersionTaken():
+            return replace(event, files=_files(event.files, move))
+        case ActionAssessed():
+            return replace(event, preview=_files(event.preview, move))
+        case ActionObserved():
+            return replace(event, files_changed=_files(event.files_changed, move))
+        case DelegateStep():
+            return replace(event, event=_moved(event.event, move))
+    return event
+
+
+def _files(files: tuple[FileDelta, ...], move: Relocation) -> tuple[FileDelta, ...]:
+    return tuple(replace(file, path=_path(file.path, move)) for file in files)
+
+
+def _path(path: str, move: Relocation) -> str:
+    return f"{move.now}{path[len(move.before) :]}" if path.startswith(f"{move.before}/") else path
