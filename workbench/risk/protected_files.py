@@ -63,7 +63,7 @@ class _Search(NamedTuple):
     symlinks: Mapping[str, str]
     omitted: list[str]
     visited: dict[Directory, _Listing | None]
-    """The entries of each directory that was looked at; None if it is no directory."""
+    """The entries of each directory that was looked at; None for something that is no directory."""
     starts: dict[str, bool]
     """Whether each existing path at which the search starts is a link."""
 
@@ -160,9 +160,10 @@ class ProtectedFiles:
         search = self._last_search() or self._searched()
         result: dict[str, PathState] = {}
         for path, scope in search.scopes.items():
-            state = self._state(path, scope, len(result) < MOST_FILES)
+            previous = self._states.get(path)
+            state = state_of(path, previous, len(result) < MOST_FILES) if scope != "names" else NAME_ONLY
             if state is not None:
-                result[path] = state
+                result[path] = state if state is previous else self._retained(path, scope, state)
         self._states = result
         symlinks = (path for path, state in result.items() if state.kind == "link" and within(path, self._workspace))
         note_symlinks(self._workspace, symlinks)
@@ -197,19 +198,15 @@ class ProtectedFiles:
                 self._search = None
                 break
             search.scopes[path] = scope
+        for each in [each for each in search.visited if each[0] in self._absent]:
+            del search.visited[each]
         return search
 
-    def _state(self, path: str, scope: Scope, reads: bool) -> PathState | None:
-        if scope == "names":
-            return NAME_ONLY
-        previous = self._states.get(path)
-        state = state_of(path, previous, reads)
-        if state is None or state is previous:
-            return state
+    def _retained(self, path: str, scope: Scope, state: PathState) -> PathState:
+        """Return the state without content that is not needed."""
         # outside the workspace, content is retained only if it is needed to decide whether a change is inert
-        if within(path, self._workspace) or scope in ("git", "site") or path.endswith("/known_hosts"):
-            return state
-        return state if state.content is None or state.kind == "link" else state._replace(content=None)
+        is_needed = within(path, self._workspace) or scope in ("git", "site") or path.endswith("/known_hosts")
+        return state if is_needed or state.content is None or state.kind == "link" else state._replace(content=None)
 
     def _paths(self, search: _Search) -> Iterator[Directory]:
         """Yield the paths that may be protected files, those of the workspace before those of the home directory."""
