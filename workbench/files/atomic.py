@@ -98,7 +98,7 @@ class _Stranded(OSError):
 
 def _stranded(entry: AnchoredEntry, temporary: str, error: OSError) -> _Stranded:
     """Return the error about another process's content, which now has a name that no sweep of ours matches."""
-    saved_name = f"{entry.path.name}.ohw-saved-{secrets.token_hex(4)}"
+    saved_name = f"{entry.name}.ohw-saved-{secrets.token_hex(4)}"
     entry.rename_beside(temporary, saved_name)
     message = f"{_CHANGED}, and its content is in {saved_name} beside it now ({error.strerror})"
     return _Stranded(errno.ESTALE, message, str(entry.path))

@@ -145,19 +145,19 @@ class Root(msgspec.Struct, frozen=True):
 
         Raises OSError if a directory is missing or a link, or if the path is not below this root.
         """
-        if not self.holds(path):
+        names = self._relative_names(path)
+        if names == [""]:
             raise OSError(errno.EXDEV, f"It is not below {self.path}", str(path))
-        directory = self._walked(path, make=make)
+        if not _PARTS.isdisjoint(names):
+            raise OSError(errno.EXDEV, "The path is not normalized", str(path))
+        directory = self._walked(path, names, make=make)
         try:
-            yield AnchoredEntry(self, path, directory)
+            yield AnchoredEntry(self, path, directory, names)
         finally:
             os.close(directory)
 
-    def _walked(self, path: Path, *, make: bool = False) -> int:
-        """Return a descriptor of the parent directory of the path."""
-        names = self._relative_names(path)
-        if not _PARTS.isdisjoint(names) and names != [""]:
-            raise OSError(errno.EXDEV, "The path is not normalized", str(path))
+    def _walked(self, path: Path, names: list[str], *, make: bool = False) -> int:
+        """Return a descriptor of the parent directory of the path, whose names from here are given."""
         at = self._opened()
         try:
             for name in names[:-1]:
@@ -213,10 +213,17 @@ class AnchoredEntry(msgspec.Struct, frozen=True):
     root: Root
     path: Path
     directory: int
+    names: list[str]
+    """The names on the way from the root to the entry, whose own comes last."""
+
+    @property
+    def name(self) -> str:
+        """The name of the entry in its directory."""
+        return self.names[-1]
 
     def stat(self, beside: str = "") -> os.stat_result:
         """Return the stat of the entry itself; links are not followed."""
-        return os.stat(beside or self.path.name, dir_fd=self.directory, follow_symlinks=False)
+        return os.stat(beside or self.names[-1], dir_fd=self.directory, follow_symlinks=False)
 
     def mode(self) -> int:
         """Return the mode, or 0 if the entry does not exist."""
@@ -227,7 +234,7 @@ class AnchoredEntry(msgspec.Struct, frozen=True):
 
     def open(self, flags: int, mode: int = 0o666, *, beside: str = "") -> int:
         """Open the entry and return a descriptor; fails for a link."""
-        return os.open(beside or self.path.name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, mode, dir_fd=self.directory)
+        return os.open(beside or self.names[-1], flags | os.O_NOFOLLOW | os.O_CLOEXEC, mode, dir_fd=self.directory)
 
     def read(self, beside: str = "") -> bytes:
         """Return the whole content of a regular file."""
@@ -236,7 +243,7 @@ class AnchoredEntry(msgspec.Struct, frozen=True):
 
     def target(self, beside: str = "") -> bytes:
         """Return the target of a link."""
-        return os.fsencode(os.readlink(beside or self.path.name, dir_fd=self.directory))
+        return os.fsencode(os.readlink(beside or self.names[-1], dir_fd=self.directory))
 
     def has_content(self, content: bytes, beside: str = "") -> bool:
         """Return whether the entry is a readable regular file with exactly this content, or a link to this target."""
@@ -261,11 +268,11 @@ class AnchoredEntry(msgspec.Struct, frozen=True):
 
     def may_write(self) -> bool:
         """Return whether its permissions let this process write to it."""
-        return os.access(self.path.name, os.W_OK, dir_fd=self.directory)
+        return os.access(self.names[-1], os.W_OK, dir_fd=self.directory)
 
     def check_not_moved(self) -> None:
         """Raise OSError if the path no longer leads to this directory."""
-        now = self.root._walked(self.path)
+        now = self.root._walked(self.path, self.names)
         try:
             if _identity(now) != _identity(self.directory):
                 raise OSError(errno.ESTALE, MOVED, str(self.path))
@@ -274,11 +281,11 @@ class AnchoredEntry(msgspec.Struct, frozen=True):
 
     def rename_from(self, beside: str) -> None:
         """Rename the other file to this name, replacing an existing entry."""
-        os.rename(beside, self.path.name, src_dir_fd=self.directory, dst_dir_fd=self.directory)
+        os.rename(beside, self.names[-1], src_dir_fd=self.directory, dst_dir_fd=self.directory)
 
     def rename_to(self, beside: str) -> None:
         """Rename this file to the other name."""
-        os.rename(self.path.name, beside, src_dir_fd=self.directory, dst_dir_fd=self.directory)
+        os.rename(self.names[-1], beside, src_dir_fd=self.directory, dst_dir_fd=self.directory)
 
     def rename_beside(self, old: str, new: str) -> None:
         """Rename another file in the directory from `old` to `new`."""
@@ -286,14 +293,14 @@ class AnchoredEntry(msgspec.Struct, frozen=True):
 
     def link_from(self, beside: str) -> None:
         """Hard-link the other file under this name too. Raises FileExistsError if the name is in use."""
-        os.link(beside, self.path.name, src_dir_fd=self.directory, dst_dir_fd=self.directory, follow_symlinks=False)
+        os.link(beside, self.names[-1], src_dir_fd=self.directory, dst_dir_fd=self.directory, follow_symlinks=False)
 
     def exchange(self, beside: str) -> bool:
         """Swap the names of the two files atomically; return False if the operating system or file system cannot."""
         call = _exchange_call()
         if call is None:
             return False
-        names = os.fsencode(beside), os.fsencode(self.path.name)
+        names = os.fsencode(beside), os.fsencode(self.names[-1])
         if call(self.directory, names[0], self.directory, names[1], _EXCHANGE) == 0:
             return True
         number = _last_error()
@@ -304,11 +311,11 @@ class AnchoredEntry(msgspec.Struct, frozen=True):
     def unlink(self, beside: str = "") -> None:
         """Delete the file or link if it exists."""
         with suppress(FileNotFoundError):
-            os.unlink(beside or self.path.name, dir_fd=self.directory)
+            os.unlink(beside or self.names[-1], dir_fd=self.directory)
 
     def symlink_to(self, target: str) -> None:
         """Create a symbolic link. Raises FileExistsError if the name is in use."""
-        os.symlink(target, self.path.name, dir_fd=self.directory)
+        os.symlink(target, self.names[-1], dir_fd=self.directory)
 
     def chmod(self, mode: int) -> None:
         """Set the permissions of a file: on Linux of any file we own, elsewhere only of a readable one."""
@@ -323,11 +330,11 @@ class AnchoredEntry(msgspec.Struct, frozen=True):
 
     def mkdir(self) -> None:
         """Create a directory. Raises FileExistsError if the name is in use."""
-        os.mkdir(self.path.name, dir_fd=self.directory)
+        os.mkdir(self.names[-1], dir_fd=self.directory)
 
     def rmdir(self) -> None:
         """Delete an empty directory."""
-        os.rmdir(self.path.name, dir_fd=self.directory)
+        os.rmdir(self.names[-1], dir_fd=self.directory)
 
 
 @cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+from functools import lru_cache
 from pathlib import Path
 
 from workbench.files.digests import sha256
@@ -12,6 +13,7 @@ from workbench.files.encodings import UTF_8, Coding, has_binary_data, reading_as
 from workbench.files.root_directory import SYSTEM, Root
 
 MAX_BYTES = 10_000_000
+_REMEMBERED = 256
 _HIGH = bytes(range(0x80, 0x100))
 
 
@@ -32,6 +34,7 @@ def digest(raw: bytes) -> str:
     return sha256(raw).hex()
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def name_of(path: Path) -> str:
     """Return a short name without slashes for a file, the same in every run."""
     return hashlib.blake2b(os.fsencode(path), digest_size=16).hexdigest()

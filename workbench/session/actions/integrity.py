@@ -362,7 +362,7 @@ def _move_aside(entry: AnchoredEntry, state: PathState, aside: Path) -> None:
     destination = Root(aside.parent)
     with destination.entry(aside) as target:
         try:
-            os.rename(entry.path.name, aside.name, src_dir_fd=entry.directory, dst_dir_fd=target.directory)
+            os.rename(entry.name, aside.name, src_dir_fd=entry.directory, dst_dir_fd=target.directory)
         except OSError as error:
             if error.errno != errno.EXDEV:
                 raise
