@@ -16,7 +16,6 @@ from typing import Any
 import jsonschema
 import pytest
 from mcp import types as mcp_types
-from openai.types.chat import ChatCompletionFunctionToolParam
 from pydantic import TypeAdapter
 
 from tests.sandbox import Sandbox, bash, finish
@@ -224,6 +223,8 @@ def test_tools_page_shows_names_hints_state_and_parameters(sandbox: Sandbox):
 
 
 def test_json_page_contains_tools_in_openai_and_mcp_format(sandbox: Sandbox):
+    from openai.types.chat import ChatCompletionFunctionToolParam  # 1.5 s of CPU, which every worker would spend
+
     keep_in_directory(sandbox)
     settings(sandbox, f'trusted = ["{sandbox.project}"]\n[tools]\nthink = false\n')
     entries = json.loads(sandbox.ohw("tools", "--json").stdout)

@@ -11,7 +11,7 @@ from tests.session.test_revert_any_file import state_of
 from tests.tui.diff_app import ScreenApp, painted
 from tests.tui.fake_client import FakeClient
 from tests.tui.waiting import until
-from workbench.session.workspace.snapshots import MOST_CONTENTS
+from workbench.session.workspace import snapshots
 from workbench.tools import BashTool
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.widgets.annotated_diff import AnnotatedDiff
@@ -19,7 +19,8 @@ from workbench.view.reducer import apply
 from workbench.view.review.revert_text import of_file, refusal
 from workbench.view.review.review import Review
 
-FILES = MOST_CONTENTS + 600
+MOST_CONTENTS = 100
+FILES = MOST_CONTENTS + 150
 _CHANGES = """
 from pathlib import Path
 for path in sorted(Path.cwd().glob("*.txt")):
@@ -33,6 +34,7 @@ for path in sorted(Path.cwd().glob("*.txt")):
 @pytest.fixture
 def ran(recorded, tmp_path, monkeypatch):
     """A session in which one command changed, deleted and created more files than the log stores texts for."""
+    monkeypatch.setattr(snapshots, "MOST_CONTENTS", MOST_CONTENTS)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     for name in ("XDG_DATA_HOME", "XDG_STATE_HOME"):
         monkeypatch.delenv(name, raising=False)
@@ -57,12 +59,12 @@ def test_every_file_of_a_large_change_is_listed_and_reverted(ran):
         assert refusal(state, file, whole=True) == ""
     unheld = [file for file in state.changes.values() if file.note]
     assert len(unheld) == FILES - MOST_CONTENTS
-    for file in unheld[::60]:
+    for file in unheld[::15]:
         ran.session.files.revert([of_file(file, "it", state.version).delta])
     idle(ran)
     later = state_of(ran)
-    assert len(later.changes) == FILES - len(unheld[::60]), "a reverted file is listed still, or again"
-    for file in unheld[::60]:
+    assert len(later.changes) == FILES - len(unheld[::15]), "a reverted file is listed still, or again"
+    for file in unheld[::15]:
         path = Path(file.path)
         assert (path.read_bytes() if path.exists() else None) == ran.before.get(path.name)
 
@@ -71,12 +73,12 @@ async def test_file_without_text_in_the_log_is_shown_with_its_lines(ran):
     state = state_of(ran)
     state.workspace = str(ran.work)
     review = Review(client := FakeClient(), state, ran.work, print)
-    path = str(ran.work / "0900.txt")
+    path = str(ran.work / "0200.txt")
     assert state.changes[path].note, "its text is in the log"
     screen = DiffViewerScreen((), state.workspace, path, review=review, scope="whole session")
     async with ScreenApp(screen).run_test(size=(120, 30)) as pilot:
         view = screen.query_one(AnnotatedDiff)
-        await until(pilot, lambda: "before 900" in painted(view), "its lines are shown")
+        await until(pilot, lambda: "before 200" in painted(view), "its lines are shown")
         assert "after" in painted(view)
         await pilot.press("X")
         ((_, *files),) = client.commands
