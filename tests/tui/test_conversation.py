@@ -22,7 +22,7 @@ from workbench.tui.widgets.conversation_messages import AgentText, FinalText, Mo
 from workbench.tui.widgets.markdown_stream import plain_parser
 from workbench.view.conversation_window import MAX_ITEMS, MAX_NODES, Window, head_of, markdown_nodes
 from workbench.view.formatting.cards import OUTPUT_LINES, card
-from workbench.view.state import ActionItem, UserItem
+from workbench.view.state import ActionItem
 from workbench.view.wrapping import MarkdownCut, line_width
 
 
@@ -295,19 +295,27 @@ async def test_final_message_of_a_run_is_markdown():
         assert len(app.query(FinalText)) == 1
 
 
-async def test_queued_message_is_labeled_until_it_is_read():
-    app = PanelApp(Script().start().user("first").state())
+async def test_queued_message_is_shown_once_it_is_read_or_removed():
+    script = Script().start().user("first").answer("on it")
+    action = script.begin("execute_bash", command="make")
+    app = PanelApp(script.state())
     async with app.run_test(size=(120, 40)) as pilot:
-        app.take(ev.UserMessage(seq=50, text="and this"))
-        await until(pilot, lambda: len(app.query(UserText)) == 2)
-        user_text = app.query(UserText).last()
-        assert "queued" in str(user_text.content)
-        item = app.state.items[-1]
-        assert isinstance(item, UserItem)
+        app.take(script.add(ev.UserMessage, text="and this"))
+        app.take(script.add(ev.UserMessage, text="not that"))
+        script.end(action, "made")
+        app.take(script.events[-1])
+        await until(pilot, lambda: any("made" in line for line in screen_lines(app)))
+        assert not any("this" in line or "that" in line for line in screen_lines(app))
 
-        app.take(ev.ModelResponded(seq=51, response_id="r", model="m", text="x"))
+        app.take(script.add(ev.MessageWithdrawn, message=script.events[-2].seq))
+        await until(pilot, lambda: any("removed before it was sent" in line for line in screen_lines(app)))
+        app.take(script.answer("as you wish").events[-1])
+        await until(pilot, lambda: any("as you wish" in line for line in screen_lines(app)))
 
-        assert "queued" not in str(user_text.content)
+        words = ("first", "on it", "made", "and this", "removed before", "as you wish")
+        shown = "\n".join(line[:60] for line in screen_lines(app))
+        places = [shown.index(word) for word in words]
+        assert places == sorted(places)
 
 
 async def test_long_session_mounts_a_window_and_loads_older_items_at_the_top():
@@ -345,17 +353,17 @@ async def test_scrolling_up_stops_following_and_end_follows_again():
 
         await pilot.press("pageup")
         await until(pilot, lambda: not conversation.is_vertical_scroll_end)
-        stood = conversation.scroll_offset.y
-        app.take(ev.UserMessage(seq=90, text="one\ntwo\nthree"))
-        await until(pilot, lambda: len(app.query(UserText)) == 2)
+        stood, count = conversation.scroll_offset.y, len(app.query(AgentText))
+        app.take(script.answer("one\n\ntwo\n\nthree").events[-1])
+        await until(pilot, lambda: len(app.query(AgentText)) == count + 1)
         await pilot.pause()
         assert conversation.scroll_offset.y == stood
         assert not conversation.follows
 
         await pilot.press("end")
         await until(pilot, lambda: conversation.is_vertical_scroll_end)
-        app.take(ev.UserMessage(seq=91, text="four\nfive\nsix"))
-        await until(pilot, lambda: len(app.query(UserText)) == 3 and conversation.is_vertical_scroll_end)
+        app.take(script.answer("four\n\nfive\n\nsix").events[-1])
+        await until(pilot, lambda: len(app.query(AgentText)) == count + 2 and conversation.is_vertical_scroll_end)
         assert conversation.follows
 
 

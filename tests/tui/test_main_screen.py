@@ -213,7 +213,8 @@ async def test_queued_messages_are_counted_at_the_prompt():
     app = workbench_app(FakeClient(script.events))
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: len(app.state.queued) == 2)
-        assert await wait_until(pilot, lambda: str(app.screen.query_one(QueueList).border_title) == "2 queued")
+        queue = app.screen.query_one(QueueList)
+        assert await wait_until(pilot, lambda: str(queue.border_title) == "2 queued · sent at the next step")
 
 
 async def test_message_sent_during_engine_startup_is_counted_until_logged():

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from workbench.tools.manifest import kind_of
-from workbench.view.state import ActionItem, Changed, Item, Reads
+from workbench.view.state import ActionItem, Changed, Item, Reads, UserItem
 
 _MOST: Final = 50
 """The most reads of a group, so that looking through it costs little."""
@@ -80,9 +80,11 @@ def toggle(item: ActionItem) -> Changed:
 
 
 def is_hidden(item: Item) -> bool:
-    """Return whether the item has no line: a change of the plan, or a read that is folded into the line of another
-    read.
+    """Return whether the item has no line: a queued message, which stands above the prompt, a change of the plan, or a
+    read that is folded into the line of another read.
     """
+    if isinstance(item, UserItem):
+        return item.queued
     if not isinstance(item, ActionItem):
         return False
     return is_plan_change(item) or (is_folded(item) and group_of(item)[0] is not item)

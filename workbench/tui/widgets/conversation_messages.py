@@ -56,17 +56,16 @@ class UserText(Copying, Static):
         return [("code block", block) for block in code_blocks(self.item.text)]
 
     def show_item(self) -> None:
-        """Show the message as it is now; it may have left the queue."""
+        """Show the message as it is now."""
         item = self.item
         command = (f" · {item.command}" if item.command else "", "$dim")
-        queued = (" · queued · sent at the next step", "$sign-waiting") if item.queued else ""
         withdrawn = (" · removed before it was sent", "$dim") if item.withdrawn else ""
         cut = "\n…" if len(self.item.text) > MOST_OF_A_MESSAGE else ""
         text = visible(item.text[:MOST_OF_A_MESSAGE].rstrip()) + cut
         signed = [*(f"▣ {each}" for each in item.images), *(f"⇣ {each}" for each in item.resources)]
         chips = Content("").join(Content.styled(f"\n{each}", "$secondary") for each in signed)
         body = Content.styled(text, "$dim" if item.withdrawn else "")
-        self.update(Content.assemble(("You", "bold $primary"), command, queued, withdrawn, "\n", body, chips))
+        self.update(Content.assemble(("You", "bold $primary"), command, withdrawn, "\n", body, chips))
 
 
 class NoticeText(Static):

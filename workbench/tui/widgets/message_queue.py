@@ -54,7 +54,7 @@ class QueueList(Widget, can_focus=True):
         self._items = list(items)
         self._asked &= {item.seq for item in items}
         self.at = max(0, min(self.at, len(items) - 1))
-        self.border_title = Content(f"{len(items)} queued")
+        self.border_title = Content(f"{len(items)} queued · sent at the next step")
         self.display = bool(items)
         if not items and self.has_focus:
             self.post_message(self.Exited())

@@ -120,8 +120,7 @@ class MountedItems:
     def repaint(self, items: Iterable[Item]) -> None:
         """Repaint these items, except those out of the window; mount and unmount those that appear and disappear."""
         for item in items:
-            if isinstance(item, ActionItem):
-                self.refresh_group(item.reads.items if item.reads else [item])
+            self.refresh_group(item.reads.items if isinstance(item, ActionItem) and item.reads else [item])
             if (view := self.views.get(id(line_item_of(item)))) is not None:
                 self._show_or_hide(view)
                 view.show_item()
@@ -138,8 +137,8 @@ class MountedItems:
         if view.display is not is_visible:
             view.display = is_visible
 
-    def refresh_group(self, group: Sequence[ActionItem]) -> None:
-        """Mount the reads of a group that are visible now, and unmount those that are hidden now."""
+    def refresh_group(self, group: Sequence[Item]) -> None:
+        """Mount the items of a group that are visible now, and unmount those that are hidden now."""
         if all(is_hidden(item) is not (id(item) in self.views) for item in group):
             return
         run = range(self.window.first, self.window.last)
