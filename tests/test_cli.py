@@ -144,7 +144,7 @@ def test_locate_and_tools_print_paths_and_tools(tmp_path: Path, monkeypatch, cap
         (50, "id"),
         (80, "id, state, title"),
         (100, "id, last used, state, title"),
-        (160, "id, last used, state, cost, events, folder, title"),
+        (160, "id, last used, state, cost, events, directory, title"),
     ],
 )
 def test_session_list_fits_the_terminal_and_never_cuts_an_id(

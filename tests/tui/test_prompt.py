@@ -97,7 +97,7 @@ async def test_enter_in_an_empty_prompt_tries_again_only_after_an_error(reason, 
     async with app.run_test() as pilot:
         client.bring(EngineState(state="idle"))
         await wait_until(pilot, lambda: app.state.work == "idle" and app.state.ended == reason)
-        assert ("Enter tries again" in app.screen.query_one(Activity).render().plain) == (reason == "error")
+        assert ("Enter to retry" in app.screen.query_one(Activity).render().plain) == (reason == "error")
         await pilot.press(*typed, "enter", "enter", *"x", "enter")
         await wait_until(pilot, lambda: client.commands and client.commands[-1][1].strip() == "x")
         assert [text for _, text in client.commands[:-1]] == sent

@@ -94,7 +94,7 @@ async def test_form_opens_on_the_provider_and_the_model_is_reopened_with_another
             await pilot.press("enter")
             await wait_until(pilot, lambda: isinstance(app.screen, MainScreen))
             await wait_until(pilot, lambda: client.commands == [("reopen_model",)])
-            assert "Enter tries again" in text_on(app)
+            assert "Enter to retry" in text_on(app)
             await pilot.press("enter")
             await wait_until(pilot, lambda: client.commands[-1][0] == "send")
         assert KeyStore(where).read(key_name("openai/small", server.base_url)) == KEY
@@ -157,7 +157,7 @@ async def test_other_failures_open_no_form(where, fault):
     async with app.run_test(size=(100, 30)) as pilot:
         await at_rest(pilot, client)
         client.bring(*rejection(script, fault=fault))
-        await wait_until(pilot, lambda: "Enter tries again" in text_on(app))
+        await wait_until(pilot, lambda: "Enter to retry" in text_on(app))
         assert isinstance(app.screen, MainScreen)
         await pilot.press("enter")
         await wait_until(pilot, lambda: client.commands[-1:] and client.commands[-1][0] == "send")

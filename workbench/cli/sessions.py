@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from workbench.protocol.risk import Mode
     from workbench.session.storage.repair import LostSettings, RepairResult
 
-_COLUMNS = ("id", "last used", "state", "cost", "events", "folder", "title")
-_NEEDED = ("id", "title", "state", "last used", "folder", "cost", "events")
+_COLUMNS = ("id", "last used", "state", "cost", "events", "directory", "title")
+_NEEDED = ("id", "title", "state", "last used", "directory", "cost", "events")
 """The columns in order of importance: on a narrow terminal the last ones are dropped first."""
-_SHARES = {"folder": 2, "title": 3}
+_SHARES = {"directory": 2, "title": 3}
 """The columns that share the remaining width; the others are never cut, so that an ID can be copied."""
 _LEAST = 14
 _BETWEEN = 3

@@ -78,9 +78,7 @@ class Profile:
     name: str
     """The NAME in `[models.NAME]`, or the model as provider/model."""
     model: str = setting(REQUIRED, Text(required=True), "Model", "As provider/model, such as openai/gpt-5.")
-    api_base: str | None = setting(
-        None, Url(required=True), "Address", "URL of its server.", unset="the provider's own"
-    )
+    api_base: str | None = setting(None, Url(required=True), "URL", "URL of its server.", unset="the provider's own")
     api_key_env: str | None = setting(
         None,
         VariableName(required=True),
@@ -248,7 +246,7 @@ class Settings:
     api_base: str | None = setting(
         None,
         Url(),
-        "Address",
+        "URL",
         "URL of a local or OpenAI-compatible server, such as http://localhost:8000/v1.",
         group="Model",
         unset="the provider's own",

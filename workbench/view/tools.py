@@ -9,6 +9,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
+from rich.cells import cell_len
+
 from workbench.errors import WorkbenchError
 from workbench.processes.spawn import isolated_python, run
 from workbench.text import first_line, visible
@@ -19,7 +21,7 @@ from workbench.view.state import SessionState
 from workbench.view.wrapping import Line, Piece, pad
 
 BUILT_IN: Final = "built-in"
-_NAME, _KIND = 28, 17
+_LONGEST_NAME, _KIND = 28, 17
 _KINDS: Final = {"read-only": "ok", "changes": "waiting", "can delete files": "failed"}
 
 
@@ -89,15 +91,20 @@ def by_origin(rows: Iterable[ToolRow]) -> Iterator[tuple[str, list[ToolRow]]]:
         yield origin, list(group)
 
 
-def tool_line(row: ToolRow, width: int) -> Line:
-    """Return a row of the list: icon, name, what the tool may do, its state and its description."""
+def name_width(rows: Iterable[ToolRow]) -> int:
+    """Return the width of the column of names, so that descriptions have the rest."""
+    return min(_LONGEST_NAME, 2 + max((cell_len(visible(row.name, lines=False)) for row in rows), default=0))
+
+
+def tool_line(row: ToolRow, width: int, names: int = _LONGEST_NAME) -> Line:
+    """Return a row of the list: icon, name in `names` cells, what the tool may do, its state and its description."""
     sign, state, style = row.standing
     words = first_line(row.description, 200)
-    available = max(0, width - _NAME - _KIND - 3)
+    available = max(0, width - names - _KIND - 3)
     text = pad(visible(f"{state} · {words}" if state and words else state or words, lines=False), available)
     return [
         Piece(f"{sign} ", style),
-        Piece(pad(visible(row.name, lines=False), _NAME), "bold"),
+        Piece(pad(visible(row.name, lines=False), names), "bold"),
         Piece(pad(row.kind, _KIND), _KINDS.get(row.kind, "dim")),
         Piece(f" {text}", "dim"),
     ]

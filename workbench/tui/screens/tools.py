@@ -19,7 +19,7 @@ from workbench.errors import WorkbenchError
 from workbench.text import visible
 from workbench.tui.key_names import hint_content
 from workbench.tui.widgets.strips import as_content, css_beside
-from workbench.view.tools import ToolRow, about_tool, by_origin, counted_tools, tool_line
+from workbench.view.tools import ToolRow, about_tool, by_origin, counted_tools, name_width, tool_line
 
 _KEYS: Final = "↑↓ Choose   {tools.switch=space} On or off   {tools.close=escape} Close"
 _CHANGES: Final = "Space switches it on or off for new sessions; [tools] in your settings has more"
@@ -69,12 +69,13 @@ class ToolsScreen(ModalScreen[None]):
         if not self.is_attached:
             return
         self.query_one("#tools-box").border_title = f"Tools · {counted_tools(tools)}"
-        at, self._rows = self._list.highlighted, []
+        at, self._rows, names = self._list.highlighted, [], name_width(tools)
         self._list.clear_options()
         for origin, rows in by_origin(tools):
             self._rows += [None, *rows]
-            self._list.add_option(Option(Content.styled(visible(origin, lines=False), "bold $primary"), disabled=True))
-            self._list.add_options(Option(as_content([tool_line(row, self._width)])) for row in rows)
+            heading = visible(origin[:1].upper() + origin[1:], lines=False)
+            self._list.add_option(Option(Content.styled(heading, "bold $primary"), disabled=True))
+            self._list.add_options(Option(as_content([tool_line(row, self._width, names)])) for row in rows)
         self._list.highlighted = (at or 1) if tools else None
 
     @property

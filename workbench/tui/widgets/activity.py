@@ -138,7 +138,7 @@ def _next_step(state: SessionState, key: str) -> str:
     """Return what `key` does in the empty prompt after an error; otherwise an empty string."""
     if not state.can_retry:
         return ""
-    return f"{key} opens the form for another API key" if state.rejected_key else f"{key} tries again"
+    return f"{key} opens the form for another API key" if state.rejected_key else f"{key} to retry"
 
 
 def _waiting(state: SessionState, key: str) -> str:

@@ -61,7 +61,7 @@ def facts(state: SessionState) -> list[tuple[str, str]]:
     cost = "unknown" if state.cost is None else f"${state.cost:.4f}"
     rows = [
         ("Session", state.session_id),
-        ("Folder", state.workspace),
+        ("Directory", state.workspace),
         ("Model", state.model),
         ("Cost", f"{cost}, {state.total_tokens:,} tokens"),
         ("Events", str(state.last_seq)),
