@@ -446,6 +446,33 @@ def test_rewind_is_refused_while_the_agent_works_and_for_an_event_that_does_not_
     assert "rewound" not in one.kinds()
 
 
+def test_rewind_is_refused_if_the_session_has_gone_on_since_its_preview(one):
+    target = tell(one, "first", ("text", "a.txt", "one"))
+    preview = one.session.rewinder.preview(target)
+    tell(one, "second", ("text", "b.txt", "b"))
+    later = tree_of(one.work)
+    with pytest.raises(WorkbenchError, match="has changed since this preview; look at it again"):
+        one.session.rewinder.rewind(target, previewed=preview.seq)
+    assert tree_of(one.work) == later
+    preview = one.session.rewinder.preview(target)
+    one.session.set(mode="ask")
+    (one.work / "mine.txt").write_text("mine\n")
+    one.session.rewinder.rewind(target, previewed=preview.seq)
+    assert [*tree_of(one.work)] == ["mine.txt"]
+
+
+def test_file_that_changes_after_the_preview_is_not_overwritten(one):
+    (one.work / "a.txt").write_text("one\n")
+    target = tell(one, "go", ("text", "a.txt", "agent's"))
+    (one.work / "a.txt").write_text("one\nmine\n")
+    one.session.files.snapshot_now(Cancel())
+    preview = one.session.rewinder.preview(target, "both", ["a.txt"])
+    (one.work / "a.txt").write_text("one\nmine, and more\n")
+    with pytest.raises(WorkbenchError, match="look at it again"):
+        one.session.rewinder.rewind(target, "both", ["a.txt"], previewed=preview.seq)
+    assert (one.work / "a.txt").read_text() == "one\nmine, and more\n"
+
+
 def test_mode_rules_and_cost_stay_as_they_are_and_the_session_reopens_the_same(one):
     target = tell(one, "first", ("text", "a.txt", "one"))
     one.session.set(mode="ask")

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from tests.tui.app_driver import wait_until
 from tests.tui.fake_client import FakeClient
 from tests.tui.pictures import app_with, show_events, text_on
-from tests.tui.sample_session import Script
+from tests.tui.sample_session import WORKSPACE, Script
 from workbench.client.client import CommandRefused
 from workbench.protocol import events as ev
 from workbench.protocol import live
@@ -39,7 +39,7 @@ REWOUND = ev.Rewound(
     conflicts=("README.md",),
     not_covered=("/elsewhere/big.bin",),
 )
-DELTAS = (ev.FileDelta(path="/work/src/parse.py", before="one\n", after="two\n"),)
+DELTAS = (ev.FileDelta(path=f"{WORKSPACE}/src/parse.py", before="one\n", after="two\n"),)
 
 
 def two_turns() -> Script:
@@ -146,6 +146,79 @@ async def test_refused_preview_says_why(checkpoints, directory):
         assert [command[0] for command in client.commands] == ["preview"]
 
 
+async def test_conversation_moves_without_a_preview_of_the_files(checkpoints, directory):
+    events = two_turns().events
+    client, app = app_with(events, directory, "ohw-dark")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await show_events(pilot, client, events)
+        await opened(pilot, app)
+        await pilot.press(*"docs", "up", "enter")
+        await wait_until(pilot, lambda: isinstance(app.screen, RewindPreviewScreen))
+        client.bring(CommandRefused("there are no snapshots, so only the conversation can be moved"))
+        await wait_until(pilot, lambda: "only the conversation can be moved" in text_on(app))
+        await pilot.press("enter", "f")
+        assert client.commands[-1] == ("preview", 8, "both")
+        await pilot.press("c")
+        await wait_until(pilot, lambda: client.commands[-1] == ("rewind", 8, "conversation"))
+
+
+async def test_cursor_stays_on_the_conflict_that_was_chosen(checkpoints, directory):
+    events = two_turns().events
+    client, app = app_with(events, directory, "ohw-dark")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await show_events(pilot, client, events)
+        await previewed(pilot, client, app)
+        await pilot.press("down", "down", "space")
+        await wait_until(pilot, lambda: client.commands[-1] == ("preview", 8, "both", "README.md"))
+        chosen = RewoundFile(path="README.md", before="b1", after="b2")
+        client.bring(live.RewindReady(rewound=replace(REWOUND, files=(chosen, *REWOUND.files), conflicts=())))
+        await wait_until(pilot, lambda: "your lines are lost" in text_on(app))
+        await pilot.press("space")
+        await wait_until(pilot, lambda: len(client.commands) == 3)
+        assert client.commands[-1] == ("preview", 8, "both")
+
+
+async def test_draft_is_there_again_after_a_rewind_is_undone(checkpoints, directory):
+    events = two_turns().events
+    client, app = app_with(events, directory, "ohw-dark")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await show_events(pilot, client, events)
+        await previewed(pilot, client, app)
+        prompt = app.screen_stack[-2].query_one(Prompt)
+        prompt.load_text("my draft")
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: client.commands[-1][0] == "rewind")
+        last = events[-1].seq
+        rewound = replace(REWOUND, seq=last + 1, target=4)
+        client.forget_history([*events[:4], Branch(5, last, 1, 0), rewound])
+        client.bring(rewound)
+        await wait_until(pilot, lambda: prompt.text == "now the docs\nall of them\nmy draft")
+        again = replace(REWOUND, seq=last + 2, target=last)
+        client.forget_history([*events, again])
+        client.bring(again)
+        await wait_until(pilot, lambda: "now the docs" not in prompt.text)
+        assert prompt.text == "my draft"
+
+
+@pytest.mark.parametrize("goes_on", [False, True])
+async def test_redo_shows_a_preview_if_it_would_undo_what_came_after(goes_on, directory, tmp_path, monkeypatch):
+    with Store.create(tmp_path / "one.ohw") as store:
+        store.append(
+            ev.SessionStarted(id="s1", workspace="/work", model="m", mode="ask"),
+            *(ev.UserMessage(text="one"), ev.RunEnded(reason="finished"), ev.Rewound(target=1)),
+            *([ev.UserMessage(text="two"), ev.RunEnded(reason="finished")] if goes_on else []),
+        )
+    monkeypatch.setattr("workbench.session.session_names.session_path", lambda *names: tmp_path / "one.ohw")
+    events = two_turns().events
+    client, app = app_with(events, directory, "ohw-dark")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await show_events(pilot, client, events)
+        await pilot.press(*"/redo", "enter")
+        await wait_until(pilot, lambda: bool(client.commands))
+        assert client.commands == [("preview", 3, "both") if goes_on else ("rewind", 3, "both")]
+        assert isinstance(app.screen, RewindPreviewScreen) == goes_on
+
+
 async def test_session_is_read_again_after_a_rewind_and_the_message_returns(checkpoints, directory):
     events = two_turns().events
     client, app = app_with(events, directory, "ohw-dark")
@@ -171,14 +244,24 @@ def test_rows_fit_every_width():
 
 
 def test_preview_names_every_file_and_why_it_is_kept():
-    rows = [(row.verb, row.path, row.note) for row in preview_rows(REWOUND, DELTAS, ["src/parse.py"])]
+    rows = [(row.verb, row.path, row.note) for row in preview_rows(REWOUND, WORKSPACE, DELTAS, ["src/parse.py"])]
     assert rows == [
         ("write", "src/parse.py", "your lines are lost"),
         ("create", "old.txt", ""),
         ("keep", "README.md", "you changed the same lines"),
         ("keep", "/elsewhere/big.bin", "not in the file versions"),
     ]
-    assert preview_rows(REWOUND, DELTAS)[0].lines == (1, 1)
+    assert preview_rows(REWOUND, WORKSPACE, DELTAS)[0].lines == (1, 1)
+
+
+def test_preview_tells_files_of_the_same_name_apart():
+    files = tuple(RewoundFile(path=path, before="b1", after="b2") for path in ("a/z.txt", "z.txt", "z.txt/z.txt"))
+    deltas = (
+        ev.FileDelta(path="/work/a/z.txt", before="", after="1\n"),
+        ev.FileDelta(path="/work/z.txt", before="", after="1\n2\n"),
+    )
+    rows = preview_rows(ev.Rewound(target=1, files=files), "/work", deltas)
+    assert [row.lines for row in rows] == [(1, 0), (2, 0), (0, 0)]
 
 
 def test_costs_and_files_of_checkpoints_are_those_of_their_part_of_the_session(tmp_path):

@@ -36,12 +36,13 @@ def rewind(arguments: Namespace) -> int:
     opened = open_session(locations, settings, session.id, on_event=lambda event: None, on_live=lambda live: None)
     try:
         rewinder = opened.session.rewinder
-        for line in _described(rewinder.preview(target, scope)):
+        preview = rewinder.preview(target, scope)
+        for line in _described(preview, str(opened.workspace)):
             print_line(line)
         if not (arguments.yes or _is_confirmed()):
             print_line("Nothing was changed.")
             return 1
-        rewinder.rewind(target, scope)
+        rewinder.rewind(target, scope, previewed=preview.seq)
     finally:
         opened.close()
     print_line(f"Done. To undo it: ohw rewind {session.id} --redo   To continue: ohw resume {session.id}")
@@ -75,12 +76,12 @@ def _target(locations: Locations, session_id: str, arguments: Namespace) -> tupl
     return chosen.target, cast(RewindScope, arguments.only or chosen.scope)
 
 
-def _described(event: Rewound) -> Iterator[str]:
+def _described(event: Rewound, workspace: str) -> Iterator[str]:
     """Yield the lines that say what a rewind would do to the files."""
     if event.scope == "conversation":
         yield "The files stay as they are."
         return
-    rows = preview_rows(event)
+    rows = preview_rows(event, workspace)
     lines = [f"{row.verb:<7} {row.path}{f'  ({row.note})' if row.note else ''}" for row in rows]
     yield from (f"  {line}" for line in lines[:_NAMED])
     if len(lines) > _NAMED:

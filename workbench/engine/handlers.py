@@ -178,7 +178,7 @@ def _preview_rewind(command: PreviewRewind, context: Context) -> None:
 @handle.register
 def _rewind(command: RewindSession, context: Context) -> None:
     def rewind() -> None:
-        context.session.rewinder.rewind(command.target, command.scope, command.overwrites)
+        context.session.rewinder.rewind(command.target, command.scope, command.overwrites, previewed=command.previewed)
 
     answer_in_thread("rewind", rewind, context.screen)
 

@@ -134,12 +134,14 @@ class RewindSession(Command):
     """Move the session to its state at event `target`, earlier or on another branch.
 
     `overwrites` are files, relative to the workspace, that return to that state although the user changed the same
-    lines.
+    lines. The command is refused if the session has gone on, or such a file has changed, since the preview that the
+    user saw, whose event had the number `previewed`; 0 without a preview.
     """
 
     target: int
     scope: RewindScope = "both"
     overwrites: tuple[str, ...] = ()
+    previewed: int = 0
 
 
 class ChangeSettings(Command):

@@ -10,9 +10,10 @@ from typing import Final
 from msgspec import Struct
 from rich.cells import cell_len
 
-from workbench.protocol.events import FileDelta, Rewound, SessionStarted
+from workbench.protocol.events import FileDelta, Rewound, SessionStarted, UserCommand, UserMessage
 from workbench.protocol.rewind import RewindScope, RewoundFile
 from workbench.session.rewind.checkpoints import Checkpoint, checkpoints_of
+from workbench.session.storage.active_path import rewinds_of
 from workbench.session.storage.store import Store
 from workbench.text import counted, first_line, revealed, visible_path
 from workbench.view.action_reducer import action_item
@@ -72,6 +73,26 @@ def read_checkpoints(path: Path) -> list[CheckpointRow]:
         started = next(store.events(0, 1), None)
         workspace = started.workspace if isinstance(started, SessionStarted) else ""
         return [_row(each, workspace) for each in checkpoints_of(store)]
+
+
+class LastRewind(Struct, frozen=True):
+    """Where the session was before its last rewind."""
+
+    row: CheckpointRow
+    has_gone_on: bool
+    """Whether the user has asked for anything since, which returning there would undo."""
+
+
+def read_last_rewind(path: Path) -> LastRewind | None:
+    """Return the last rewind of a session file, or None; call it in a thread. Raises StoreError."""
+    with Store.open(path, readonly=True) as store:
+        rewinds = rewinds_of(store, besides=None)
+        if not rewinds:
+            return None
+        seq, _, scope = rewinds[-1]
+        rewound, *later = store.events(seq - 1)
+        row = CheckpointRow(seq, seq - 1, rewound.at, "before the last rewind", scope=scope)
+        return LastRewind(row, any(isinstance(event, UserMessage | UserCommand) for event in later))
 
 
 def branch_text(path: Path, first: int, last: int) -> str:
@@ -152,16 +173,18 @@ class PreviewRow(Struct, frozen=True):
 
 
 def preview_rows(
-    rewound: Rewound, deltas: Sequence[FileDelta] = (), overwrites: Sequence[str] = ()
+    rewound: Rewound, workspace: str, deltas: Sequence[FileDelta] = (), overwrites: Sequence[str] = ()
 ) -> list[PreviewRow]:
     """Return a row for each file that a rewind changes, and for those that it leaves alone."""
-    by_path = {Path(each.path).as_posix(): each for each in deltas}
-
-    def delta_of(path: str) -> FileDelta | None:
-        return next((each for whole, each in by_path.items() if whole.endswith(f"/{path}")), None)
-
+    by_path = {each.path: each for each in deltas}
     rows = [
-        PreviewRow(_verb(file), visible_path(file.path), _note(file, overwrites), False, file.path, delta_of(file.path))
+        PreviewRow(
+            _verb(file),
+            visible_path(file.path),
+            _note(file, overwrites),
+            key=file.path,
+            delta=by_path.get(f"{workspace}/{file.path}"),
+        )
         for file in rewound.files
     ]
     rows += [PreviewRow("keep", visible_path(path), _CONFLICT, True, path) for path in rewound.conflicts]
@@ -216,8 +239,11 @@ class RewindPreview:
     `ask` asks the engine for a preview; its answer is passed to `update`.
     """
 
-    def __init__(self, row: CheckpointRow, ask: Callable[[int, RewindScope, Sequence[str]], None]) -> None:
+    def __init__(
+        self, row: CheckpointRow, workspace: str, ask: Callable[[int, RewindScope, Sequence[str]], None]
+    ) -> None:
         self.row = row
+        self.workspace = workspace
         self.overwrites: list[str] = []
         self.rewound: Rewound | None = None
         self.rows: list[PreviewRow] = []
@@ -231,7 +257,7 @@ class RewindPreview:
         """Show the engine's answer; return False if it answers another question."""
         if rewound.target != self.row.target:
             return False
-        self.rewound, self.rows = rewound, preview_rows(rewound, deltas, self.overwrites)
+        self.rewound, self.rows = rewound, preview_rows(rewound, self.workspace, deltas, self.overwrites)
         return True
 
     def toggle(self, row: PreviewRow) -> bool:
@@ -250,8 +276,11 @@ class RewindPreview:
         if self.rewound is None:
             yield "Comparing files …"
             return
-        changed = len(self.rewound.files)
-        yield f"Files: {counted(changed, 'file')} will change" if changed else "Files: nothing will change"
+        changed = counted(len(self.rewound.files), "file") if self.rewound.files else ""
+        if self.row.scope == "conversation":
+            yield f"Files: stay as they are; {changed} would change" if changed else "Files: stay as they are"
+        else:
+            yield f"Files: {changed or 'nothing'} will change"
         if self.row.message:
             yield "Conversation: your message returns to the prompt"
         for copy in self.rewound.copies:

@@ -9,7 +9,15 @@ from msgspec.structs import replace
 
 from workbench.errors import WorkbenchError
 from workbench.llm.model import Cancel
-from workbench.protocol.events import ActionObserved, Event, FileDelta, Rewound, VersionTaken
+from workbench.protocol.events import (
+    ActionObserved,
+    Event,
+    FileDelta,
+    FilesChanged,
+    Rewound,
+    SettingsChanged,
+    VersionTaken,
+)
 from workbench.protocol.rewind import REWIND, RewindScope, RewoundFile
 from workbench.risk.paths import PathContext
 from workbench.session.log import Log
@@ -24,6 +32,7 @@ from workbench.tools.tool import ToolDefinition
 
 _BUSY = "the agent is working; stop it first (Esc)"
 _NO_VERSIONS = "there are no snapshots of this directory, so only the conversation can be moved"
+_GONE_ON = "the session or a file to overwrite has changed since this preview; look at it again"
 _NO_SNAPSHOT = "no snapshot of the files could be taken now, so only the conversation can be moved"
 _FOREIGN = "this session file is not yours, so only its conversation can be moved"
 _NAMED = 5
@@ -54,25 +63,31 @@ class Rewinder:
     def preview(self, target: int, scope: RewindScope = "both", overwrites: Collection[str] = ()) -> Rewound:
         """Return the event that a rewind would record now. Raises RewindRefused, SnapshotError or StoreError."""
         self._check(target)
-        event = Rewound(target=target, scope=scope)
+        event = Rewound(target=target, scope=scope, seq=self._log.last_seq + 1)
         return event if scope == "conversation" else self._with_files(event, overwrites)
 
     def deltas(self, event: Rewound) -> tuple[FileDelta, ...]:
         """Return the texts of the files that an event would change, before and after it. Raises SnapshotError."""
         return deltas_of(self._repository(), event) if event.files else ()
 
-    def rewind(self, target: int, scope: RewindScope = "both", overwrites: Collection[str] = ()) -> Rewound:
+    def rewind(
+        self, target: int, scope: RewindScope = "both", overwrites: Collection[str] = (), *, previewed: int = 0
+    ) -> Rewound:
         """Move the session to its state at event `target`, on whatever branch, and return the event.
 
         `scope` says whether the conversation, the files or both move; `overwrites` are conflicts, relative to the
-        workspace, in which the user's lines are lost. An open question is closed. Raises RewindRefused, SnapshotError
-        or StoreError; a message that begins with `moved` says that the session was moved nevertheless.
+        workspace, in which the user's lines are lost. An open question is closed. `previewed` is the number of the
+        event in the preview that the user saw: if the session has gone on since, the rewind is refused. Raises
+        RewindRefused, SnapshotError or StoreError; a message that begins with `moved` says that the session was moved
+        nevertheless.
         """
         with self._log.lock:
             self._log.save()
             self._check(target)
         version = self._snapshot() if scope != "conversation" else None
         with self._log.lock:
+            if previewed:
+                self._check_preview(previewed, overwrites)
             event = replace(self.preview(target, scope, overwrites), version=version)
             closing = after_an_interrupt(self._log.state) if self._log.state.phase == "deciding" else ()
             self._log.commit(*closing, event)
@@ -124,6 +139,16 @@ class Rewinder:
             raise RewindRefused(f"there is no event {target} in this session")
         if state.phase not in ("idle", "deciding") or state.own:
             raise RewindRefused(_BUSY)
+
+    def _check_preview(self, previewed: int, overwrites: Collection[str]) -> None:
+        """Raise RewindRefused if what a preview showed may not be true any more; changes of other files are merged."""
+        root = self._files.root.path
+        overwritten = {str(root / path) for path in overwrites}
+        for event in self._log.events(range(previewed, self._log.last_seq + 1)):
+            if isinstance(event, FilesChanged) and overwritten.isdisjoint(file.path for file in event.files):
+                continue
+            if not isinstance(event, VersionTaken | SettingsChanged):
+                raise RewindRefused(_GONE_ON)
 
     def _snapshot(self) -> str:
         """Take a snapshot of the files as they are now and return it."""

@@ -187,6 +187,8 @@ class PreviewLines(LineList):
     def __init__(self, preview: RewindPreview) -> None:
         super().__init__(id="preview-list")
         self._preview = preview
+        self.followed = ""
+        """The key of the row that the cursor follows when the rows are sorted anew."""
 
     @property
     def current(self) -> PreviewRow | None:
@@ -196,8 +198,12 @@ class PreviewLines(LineList):
 
     def update(self) -> None:
         """Show the rows as they are now."""
-        self.set_count(len(self._preview.rows))
+        rows = self._preview.rows
+        self.set_count(len(rows))
         self.forget()
+        if self.followed:
+            self.move_to(next((at for at, row in enumerate(rows) if row.key == self.followed), self.cursor))
+            self.followed = ""
 
     def line(self, index: int, width: int) -> Line:
         """Return one row."""
@@ -222,10 +228,9 @@ class RewindPreviewScreen(ModalScreen[RewindChoice | None]):
         Binding("escape", "back", "Back", id="preview.back"),
     ]
 
-    def __init__(self, preview: RewindPreview, workspace: str) -> None:
+    def __init__(self, preview: RewindPreview) -> None:
         super().__init__(id="rewind-preview")
         self._preview = preview
-        self._workspace = workspace
         self._lines = PreviewLines(preview)
         self._refusal = ""
 
@@ -261,7 +266,7 @@ class RewindPreviewScreen(ModalScreen[RewindChoice | None]):
             line.update(content)
 
     def refuse(self, reason: str) -> None:
-        """Show why the engine has no preview."""
+        """Show why the engine has no preview, or no reason any more."""
         self._refusal = reason
         self.update()
 
@@ -281,17 +286,19 @@ class RewindPreviewScreen(ModalScreen[RewindChoice | None]):
             self.notify("no file will change", timeout=3)
             return
         chosen = row.delta.path if row is not None and row.delta is not None else None
-        self.app.push_screen(DiffViewerScreen(files, self._workspace, chosen))
+        self.app.push_screen(DiffViewerScreen(files, self._preview.workspace, chosen))
 
     def action_overwrite(self) -> None:
         """Overwrite the conflicting file under the cursor, or keep it after all."""
         row = self._lines.current
-        if row is None or not self._preview.toggle(row):
+        if row is not None and self._preview.toggle(row):
+            self._lines.followed = row.key
+        else:
             self.notify("only a file that you changed too can be chosen", timeout=3)
 
     def action_rewind(self, scope: str) -> None:
-        """Dismiss with the choice, once the preview is there."""
-        if self._preview.rewound is None:
+        """Dismiss with the choice, once the preview is there; the conversation moves without one if there is none."""
+        if self._preview.rewound is None and not (self._refusal and scope == "conversation"):
             return
         chosen = next((each for each in _SCOPES if each == scope), self._preview.row.scope)
         self.dismiss(RewindChoice(chosen, tuple(self._preview.overwrites)))

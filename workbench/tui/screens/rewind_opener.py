@@ -24,7 +24,6 @@ from workbench.view.state import ActionItem, Changed, Item, NoticeItem, SessionS
 
 if TYPE_CHECKING:
     from workbench.protocol.rewind import RewindScope
-    from workbench.session.storage.active_path import Rewind
     from workbench.tui.screens.rewind import RewindPreviewScreen
     from workbench.view.rewind import CheckpointRow, RewindChoice, RewindPreview
 
@@ -45,7 +44,9 @@ class RewindOpener:
         self._text = ""
         """The message that returns to the prompt once the session has moved."""
         self._restored = ""
-        """The message that the last rewind put into the prompt."""
+        """The text of the prompt since the last rewind put a message into it."""
+        self._draft = ""
+        """The text of the prompt before that."""
 
     def escape(self) -> None:
         """Note a press of Esc that did nothing else; the second one opens the checkpoints if the prompt is empty."""
@@ -82,7 +83,7 @@ class RewindOpener:
         self._show(seq, action_id)
 
     def redo(self) -> None:
-        """Return to where the session was before the last rewind."""
+        """Return to where the session was before the last rewind; show a preview first if it has gone on since."""
         if self._is_free():
             self._screen.run_worker(self._redo(), group="rewind", exclusive=True)
 
@@ -97,10 +98,11 @@ class RewindOpener:
         if changed.rewind is not None and self._preview is not None:
             preview, screen = self._preview
             if preview.update(changed.rewind.rewound, changed.rewind.deltas):
-                screen.update()
+                screen.refuse("")
         refused = [item.text for item in changed.added if isinstance(item, NoticeItem) and item.refuses]
         if refused:
-            self._text = ""
+            if not refused[-1].startswith("moved"):
+                self._text = ""
             if self._preview is not None:
                 self._preview[1].refuse(refused[-1])
 
@@ -128,16 +130,16 @@ class RewindOpener:
         from workbench.view.rewind import RewindPreview
 
         if row is not None:
-            preview = RewindPreview(row, self._ask)
-            self._preview = preview, RewindPreviewScreen(preview, self._state.workspace)
-            self._screen.app.push_screen(self._preview[1], partial(self._confirmed, row))
+            preview = RewindPreview(row, self._state.workspace, self._ask)
+            self._preview = preview, RewindPreviewScreen(preview)
+            self._screen.app.push_screen(self._preview[1], partial(self._confirmed, preview))
             preview.ask()
 
     def _ask(self, target: int, scope: RewindScope, overwrites: Sequence[str]) -> None:
         self._client.send(PreviewRewind(target=target, scope=scope, overwrites=tuple(overwrites)))
 
-    def _confirmed(self, row: CheckpointRow, choice: RewindChoice | None) -> None:
-        self._preview = None
+    def _confirmed(self, preview: RewindPreview, choice: RewindChoice | None) -> None:
+        self._preview, row = None, preview.row
         if choice is None:
             self._show(row.seq)
             return
@@ -145,25 +147,25 @@ class RewindOpener:
             self._screen.run_worker(self._screen.app.run_action(f"app.fork('{row.seq}')"), group="fork")
             return
         self._text = row.message if choice.scope != "files" else ""
-        self._client.send(RewindSession(target=row.target, scope=choice.scope, overwrites=choice.overwrites))
+        previewed = preview.rewound.seq if preview.rewound is not None else 0
+        self._client.send(
+            RewindSession(target=row.target, scope=choice.scope, overwrites=choice.overwrites, previewed=previewed)
+        )
 
     async def _redo(self) -> None:
+        from workbench.view.rewind import read_last_rewind
+
         try:
-            last = await in_daemon(self._last_rewind)
+            last = await in_daemon(lambda: read_last_rewind(self._session_file()))
         except WorkbenchError as error:
             self._warn(str(error))
             return
         if last is None:
             self._warn("this session was never rewound, so there is nothing to redo")
+        elif last.has_gone_on:
+            self._chosen(last.row)
         else:
-            self._client.send(RewindSession(target=last.seq - 1, scope=last.scope))
-
-    def _last_rewind(self) -> Rewind | None:
-        from workbench.session.storage.active_path import rewinds_of
-        from workbench.session.storage.store import Store
-
-        with Store.open(self._session_file(), readonly=True) as store:
-            return next(iter(rewinds_of(store, besides=None)[::-1]), None)
+            self._client.send(RewindSession(target=last.row.target, scope=last.row.scope))
 
     def _session_file(self) -> Path:
         from workbench.session.session_names import session_path
@@ -174,8 +176,8 @@ class RewindOpener:
         """Put the message that the session was moved before into the prompt, in place of that of an earlier rewind."""
         prompt = self._screen.query_one(Prompt)
         if self._restored and prompt.text == self._restored:
-            prompt.load_text("")
-        self._restored, self._text = self._text, ""
+            prompt.load_text(self._draft)
+        self._restored, self._text, self._draft = self._text, "", prompt.text
         if self._restored:
             prompt.restore_text(self._restored)
             self._restored = prompt.text
