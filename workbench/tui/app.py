@@ -154,7 +154,7 @@ class WorkbenchApp(TerminalApp):
         Binding("question_mark", "help(True)", "Help", id="help-sign", priority=True, show=False),
         Binding("f9", "demo", "Start the demo", id="demo", priority=True, show=False),
         Binding("ctrl+o", "sessions", "Sessions", id="sessions", priority=True, show=False),
-        Binding("f10", "problems", "Problems in settings and themes", id="problems", priority=True, show=False),
+        Binding("f10", "page('problems')", "Problems in settings and themes", id="problems", priority=True, show=False),
         Binding("ctrl+p", "palette", "Palette", id="palette", priority=True, show=False),
         Binding("ctrl+q", "quit", "Quit", id="quit", priority=True, show=False),
         Binding("ctrl+c", "leave", "Copy; twice: quit", id="leave-app", priority=True, show=False),
