@@ -51,6 +51,9 @@ def _own_directories(tmp_path, monkeypatch):
         ]
         directory = f"/home/ada/code/{('calc', 'big-build', 'notes')[number % 3]}"
         keep(f"s{number + 1}", said, *more, at=START - timedelta(hours=9 * number * number), workspace=directory)
+    for name, origin, event in (("s1-f1", "s1", 4), ("s1-f2", "s1-f1", 6)):
+        fork = {"forked_from": origin, "forked_at": event, "workspace": f"/home/ada/code/calc-{name[-2:]}"}
+        keep(name, SAID[0][0], answer("Another way.", 0.03), ended(), at=START - timedelta(hours=1), **fork)
     damaged = keep("s9", "x")
     damaged.write_bytes(b"torn" * 2_000)
     touched(damaged, START - timedelta(days=400))
@@ -65,7 +68,7 @@ def test_sessions(search, look, picture):
         await wait_until(pilot, lambda: app.state.session_id == "s1")
         app.action_sessions(search)
         await wait_until(pilot, lambda: isinstance(app.screen, SessionsScreen))
-        await wait_until(pilot, lambda: ("6 found" if search else "· 7 · 1 damaged") in text_on(app))
+        await wait_until(pilot, lambda: ("6 found" if search else "· 9 · 1 damaged") in text_on(app))
         await wait_until(pilot, lambda: "searching" not in text_on(app))
 
     assert picture(app, look, show)

@@ -7,6 +7,7 @@ import pytest
 from tests.tui.sample_session import START
 from workbench.session.storage.session_list import SessionSummary
 from workbench.view.formatting.sessions import SessionRow, session_row
+from workbench.view.sessions import family_rows
 from workbench.view.wrapping import line_width
 
 
@@ -36,3 +37,20 @@ def test_changed_lines_are_shown_beside_the_cost_at_every_usual_width(width, add
 
 def test_narrow_rows_have_no_changed_lines():
     assert "+" not in columns(69, 412, 38)
+
+
+def test_forks_follow_the_session_that_they_come_from_in_its_group():
+    def row(name: str, origin: str = "", damaged: str = "") -> SessionRow:
+        return SessionRow(SessionSummary(id=name, workspace=f"/{name}", forked_from=origin, damaged=damaged))
+
+    rows = [row("c", "b"), row("x"), row("b", "a"), row("d", "a"), row("a"), row("y", "gone"), row("z", "x", "torn")]
+    listed = [(each.entry.id, each.depth, each.directory) for each in family_rows(rows)]
+    assert listed == [
+        ("x", 0, "/x"),
+        ("a", 0, "/a"),
+        ("b", 1, "/a"),
+        ("c", 2, "/a"),
+        ("d", 1, "/a"),
+        ("y", 0, "/y"),
+        ("z", 0, "/z"),
+    ]

@@ -117,5 +117,7 @@ def _cells(entry: SessionSummary) -> tuple[str, ...]:
         return (entry.id, used, "damaged", "", "", "", first_line(entry.damaged))
     cost = "?" if entry.cost is None else f"${entry.cost:.2f}"
     title = entry.role or entry.title
+    if entry.forked_from:
+        title = f"{title} (fork of {entry.forked_from} at event {entry.forked_at})"
     state = entry.ended or ("needs you" if entry.waiting else "open")
     return (entry.id, used, state, cost, str(entry.events), visible_path(entry.workspace), title)

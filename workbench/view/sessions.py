@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +23,24 @@ from workbench.view.prompt.completion import ranking
 from workbench.view.wrapping import count_lines
 
 _EXPORT = 600.0
+
+
+def family_rows(rows: Iterable[SessionRow]) -> Iterator[SessionRow]:
+    """Yield the rows in the same order, but each fork below the session that it comes from, in that one's group.
+
+    A fork whose session is not among them, or is damaged, stays where it is.
+    """
+    by_id = {row.entry.id: row for row in rows}
+    forks: dict[str, list[SessionRow]] = {}
+    for row in by_id.values():
+        origin = by_id.get(row.entry.forked_from)
+        has_origin = origin is not None and not (origin.entry.damaged or row.entry.damaged)
+        forks.setdefault(row.entry.forked_from if has_origin else "", []).append(row)
+    waiting = [(row, 0, row.entry.workspace) for row in reversed(forks.pop("", []))]
+    while waiting:
+        row, depth, group = waiting.pop()
+        yield replace(row, depth=depth, group=group)
+        waiting += [(fork, depth + 1, group) for fork in reversed(forks.pop(row.entry.id, []))]
 
 
 class SessionShelf:
@@ -58,13 +76,13 @@ class SessionShelf:
     def rows(self, query: str = "") -> Sequence[SessionRow]:
         """Return the sessions that match the query, best first; for an empty query, all except sub-agents' sessions.
 
-        Without a query, those of one directory follow each other, and damaged ones come last.
+        Without a query, those of one directory follow each other, a fork follows the session that it comes from, and
+        damaged ones come last.
         """
         if not query.strip():
             groups: dict[tuple[bool, str], list[SessionRow]] = {}
-            for row in self._rows.values():
-                if not row.entry.parent:
-                    groups.setdefault((bool(row.entry.damaged), row.entry.workspace), []).append(row)
+            for row in family_rows(row for row in self._rows.values() if not row.entry.parent):
+                groups.setdefault((bool(row.entry.damaged), row.directory), []).append(row)
             return [row for key in sorted(groups, key=lambda key: key[0]) for row in groups[key]]
         rank = ranking(query.strip())
         ranked = []

@@ -66,7 +66,7 @@ class SessionList(GroupedList):
         before = self.current if self.row_index > 0 else None  # a cursor on the first row stays there
         self._rows, self._empty = rows, empty
         at = next((at for at, row in enumerate(rows) if _name(row) == _name(before)), 0) if before else 0
-        groups = [(bool(row.entry.damaged), row.entry.workspace) if is_grouped else None for row in rows]
+        groups = [(bool(row.entry.damaged), row.directory) if is_grouped else None for row in rows]
         self.set_rows(groups, lambda index: directory_heading(rows[index]), at)
 
     def row_line(self, index: int, width: int) -> Line:
@@ -88,7 +88,7 @@ class SessionList(GroupedList):
 
 
 def _group(row: SessionRow, now: datetime) -> tuple[bool, str, str]:
-    return bool(row.entry.damaged), row.entry.workspace, day(row.entry.updated, now)
+    return bool(row.entry.damaged), row.directory, day(row.entry.updated, now)
 
 
 def _name(row: SessionRow | None) -> tuple[str, int]:

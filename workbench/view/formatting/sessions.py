@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _ENDS: Final = {"finished": ("done", "ok"), "error": ("failed", "failed"), "stuck": ("failed", "failed")}
 _WITH_ACTIONS, _WITH_WIDE_LINES, _WITH_LINES, _WITH_COST, _WITH_DAY = 100, 76, 70, 66, 60
 _DAY = 11
+_DEEPEST: Final = 3
+"""The deepest indentation of forks of forks, in steps."""
 _MATCH_TITLE_WIDTH = 30
 
 
@@ -42,13 +44,22 @@ class SessionRow:
     added: int = 0
     removed: int = 0
     """Lines that the session added to files and removed from them, from its start to now."""
+    depth: int = 0
+    """How many sessions above it in the list it was forked from, one from the other."""
+    group: str = ""
+    """The directory under which it is listed, if that is not its own."""
+
+    @property
+    def directory(self) -> str:
+        """The directory under which it is listed."""
+        return self.group or self.entry.workspace
 
 
 def directory_heading(row: SessionRow) -> Line:
     """Return the heading above the sessions of a directory: its name and its branch."""
     if row.entry.damaged:
         return [Piece("Damaged", "failed")]
-    where = visible_path(from_home(Path(row.entry.workspace)))
+    where = visible_path(from_home(Path(row.directory)))
     return [Piece(where, "heading"), Piece(f"  {row.branch}" if row.branch else "", "dim")]
 
 
@@ -65,14 +76,17 @@ def session_row(row: SessionRow, width: int, now: datetime, *, is_twin: bool = F
     `is_twin` means that another session has the same title, so that the end of the id is added; `is_first` means that
     the row is the first one of its day.
     """
-    mark = Piece("● ", "accent") if row.is_current else Piece("↳ " if row.entry.parent else "  ", "dim")
+    indent = "  " * min(row.depth - 1, _DEEPEST) if row.depth else ""
+    sign = "● " if row.is_current else "↳ " if row.entry.parent or row.depth else "  "
+    mark = Piece(f"{indent}{sign}", "accent" if row.is_current else "dim")
     if row.match is not None:
-        return [mark, *_match_row(row, width - 2)]
+        return [mark, *_match_row(row, width - len(mark.text))]
     tail = _tail(row, width)
     date = pad(day(row.entry.updated, now) if is_first else "", _DAY) if width >= _WITH_DAY else ""
-    available = width - 2 - len(date) - sum(len(piece.text) for piece in tail)
+    available = width - len(mark.text) - len(date) - sum(len(piece.text) for piece in tail)
     style = "failed" if row.entry.damaged else "bold" if row.is_current else ""
     apart = f" · {row.entry.id.rpartition('-')[2]}" if is_twin else ""
+    apart += f" · {visible_path(Path(row.entry.workspace).name)}" if row.directory != row.entry.workspace else ""
     called = clip(title(row.entry), available - cell_len(apart))
     rest = pad(apart, available - cell_len(called))
     return [Piece(date, "dim"), mark, Piece(called, style), Piece(rest, "dim"), *tail]
@@ -85,6 +99,7 @@ def details(row: SessionRow) -> str:
         return f"{entry.id} · damaged: {first_line(entry.damaged, 200)}"
     where = visible_path(from_home(Path(entry.workspace)))
     parts = [entry.id, f"started {entry.started.astimezone():%Y-%m-%d %H:%M}", where, visible(entry.model, lines=False)]
+    parts += [f"forked from {entry.forked_from} at event {entry.forked_at}"] if entry.forked_from else []
     parts += [f"first message: {first_line(entry.first_text, 300)}"] if entry.first_text else []
     return " · ".join(parts) + (f"\nlast answer: {visible(entry.answer, lines=False)}" if entry.answer else "")
 
