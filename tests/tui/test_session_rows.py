@@ -44,6 +44,7 @@ def test_forks_follow_the_session_that_they_come_from_in_its_group():
         return SessionRow(SessionSummary(id=name, workspace=f"/{name}", forked_from=origin, damaged=damaged))
 
     rows = [row("c", "b"), row("x"), row("b", "a"), row("d", "a"), row("a"), row("y", "gone"), row("z", "x", "torn")]
+    rows += [row("p", "q"), row("q", "p")]
     listed = [(each.entry.id, each.depth, each.directory) for each in family_rows(rows)]
     assert listed == [
         ("x", 0, "/x"),
@@ -53,4 +54,6 @@ def test_forks_follow_the_session_that_they_come_from_in_its_group():
         ("d", 1, "/a"),
         ("y", 0, "/y"),
         ("z", 0, "/z"),
+        ("q", 0, "/q"),
+        ("p", 0, "/p"),
     ]

@@ -41,6 +41,8 @@ def family_rows(rows: Iterable[SessionRow]) -> Iterator[SessionRow]:
         row, depth, group = waiting.pop()
         yield replace(row, depth=depth, group=group)
         waiting += [(fork, depth + 1, group) for fork in reversed(forks.pop(row.entry.id, []))]
+    for circle in forks.values():  # no session forks from itself, but a changed file may say so
+        yield from circle
 
 
 class SessionShelf:
