@@ -54,6 +54,6 @@ def test_forks_follow_the_session_that_they_come_from_in_its_group():
         ("d", 1, "/a"),
         ("y", 0, "/y"),
         ("z", 0, "/z"),
-        ("q", 0, "/q"),
         ("p", 0, "/p"),
+        ("q", 0, "/q"),
     ]
