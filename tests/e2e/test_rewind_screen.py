@@ -52,7 +52,8 @@ def test_session_goes_back_with_a_preview_keeps_the_users_edit_and_returns(sandb
         terminal.wait_for("1 of 4 checkpoints")
         terminal.press("enter")
         terminal.wait_for("Rewind to before: go on there")
-        preview = terminal.wait_for("3 files will change")
+        terminal.wait_for("3 files will change")
+        preview = terminal.wait_for("create  old.txt")
         assert "merge   a.txt  you changed it too" in preview
         assert "delete  new.txt" in preview
         assert "create  old.txt" in preview

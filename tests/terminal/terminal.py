@@ -39,10 +39,6 @@ KEYS = {
 }
 
 
-_ASKS_FOR_FRAMES, _HAS_FRAMES = b"\x1b[?2026$p", "\x1b[?2026;2$y"
-"""The question whether the terminal shows frames as a whole (synchronized output), and its answer that it does."""
-_FRAME_STARTS, _FRAME_ENDS = b"\x1b[?2026h", b"\x1b[?2026l"
-
 PATIENCE = 60.0
 """Seconds until a test gives up: on a busy machine, importing a model's library alone may take half of that."""
 
@@ -97,9 +93,9 @@ class Terminal:
         return self.wait_until(lambda screen: text in screen, f"{text!r} to be shown", seconds)
 
     def wait_until(self, is_so: Callable[[str], object], what: str, seconds: float = PATIENCE) -> str:
-        """Wait until the condition holds for a picture that is painted to its end; return the picture."""
+        """Wait until the condition holds for the picture; return the picture."""
         until = time.monotonic() + seconds
-        while not is_so(shown := self.text()) or self._is_painting():
+        while not is_so(shown := self.text()):
             if time.monotonic() > until:
                 raise AssertionError(f"waited {seconds} s for {what}; the terminal shows:\n{shown}")
             if not self._read(0.1) and not self.process.isalive():
@@ -167,16 +163,11 @@ class Terminal:
         self.screen.feed(self._decode(data))
         return bool(data)
 
-    def _is_painting(self) -> bool:
-        return self.raw.rfind(_FRAME_STARTS) > self.raw.rfind(_FRAME_ENDS)
-
     def _keep(self, seconds: float) -> bytes:
         try:
             data = self.process.read_nonblocking(65536, timeout=seconds)
         except (pexpect.TIMEOUT, pexpect.EOF):
             return b""
-        if _ASKS_FOR_FRAMES in self.raw[1 - len(_ASKS_FOR_FRAMES) :] + data:
-            self.process.send(_HAS_FRAMES)
         self.raw += data
         return bytes(data)
 
