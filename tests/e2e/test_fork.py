@@ -1,4 +1,4 @@
-"""`ohw fork` in the real program: both sessions go on, and the fork outlives its parent."""
+"""`ohw fork` in the real program: both sessions continue, and the fork outlives its parent."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 from tests.e2e.test_rewind import files, ran
-from tests.e2e.test_rewind_screen import run_both, started
+from tests.e2e.test_rewind_screen import preview_the_second_message, run_both, started
 from tests.sandbox import Sandbox
 from workbench.files.git import run_git
 from workbench.session.session_names import session_path
@@ -15,7 +15,7 @@ from workbench.session.storage.session_list import delete
 from workbench.session.storage.store import Store
 
 
-def test_fork_goes_on_and_returns_into_the_shared_history(sandbox: Sandbox):
+def test_fork_continues_and_returns_into_the_shared_history(sandbox: Sandbox):
     session = ran(sandbox)
     later = files(sandbox)
     listed = [line.split()[0] for line in sandbox.ohw("rewind", session).stdout.splitlines()]
@@ -43,14 +43,7 @@ def test_new_session_from_the_preview_has_the_message_in_its_prompt(sandbox: San
     with started(sandbox) as terminal:
         run_both(terminal)
         later = files(sandbox)
-        terminal.type("/rewind")
-        terminal.press("enter")
-        terminal.wait_for("4 checkpoints")
-        terminal.type("there")
-        terminal.wait_for("1 of 4 checkpoints")
-        terminal.press("enter")
-        terminal.wait_for("Rewind to before: go on there")
-        terminal.wait_for("3 files will change")
+        preview_the_second_message(terminal)
         terminal.press("n")
         screen = terminal.wait_for("Forked from")
         assert "Second done." not in screen

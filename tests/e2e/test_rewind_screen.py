@@ -38,6 +38,16 @@ def run_both(terminal: Terminal) -> None:
         terminal.wait_until(lambda text: "Esc Stop" not in text and "Enter Send" in text, "the run to end")
 
 
+def preview_the_second_message(terminal: Terminal) -> None:
+    terminal.type("/rewind")
+    terminal.press("enter")
+    terminal.wait_for("4 checkpoints")
+    terminal.type("there")
+    terminal.wait_for("1 of 4 checkpoints")
+    terminal.press("enter")
+    terminal.wait_for("Rewind to before: go on there")
+
+
 def test_session_goes_back_with_a_preview_keeps_the_users_edit_and_returns(sandbox: Sandbox):
     project = sandbox.project
     with started(sandbox) as terminal:
@@ -45,13 +55,7 @@ def test_session_goes_back_with_a_preview_keeps_the_users_edit_and_returns(sandb
         later = read(project / "a.txt")
         (project / "a.txt").write_text(later + "my own line\n")
 
-        terminal.type("/rewind")
-        terminal.press("enter")
-        terminal.wait_for("4 checkpoints")
-        terminal.type("there")
-        terminal.wait_for("1 of 4 checkpoints")
-        terminal.press("enter")
-        terminal.wait_for("Rewind to before: go on there")
+        preview_the_second_message(terminal)
         terminal.wait_for("3 files will change")
         preview = terminal.wait_for("create  old.txt")
         assert "merge   a.txt  you changed it too" in preview
@@ -84,12 +88,7 @@ def test_conflicting_file_is_kept_until_the_user_chooses_the_earlier_version(san
         run_both(terminal)
         mine = read(project / "a.txt").replace("LINE15", "mine")
         (project / "a.txt").write_text(mine)
-        terminal.type("/rewind")
-        terminal.press("enter")
-        terminal.wait_for("4 checkpoints")
-        terminal.type("there")
-        terminal.wait_for("1 of 4 checkpoints")
-        terminal.press("enter")
+        preview_the_second_message(terminal)
         terminal.wait_for("keep    a.txt  you changed the same lines")
         terminal.press("end")
         terminal.type(" ")

@@ -257,10 +257,10 @@ def test_preview_names_every_file_and_why_it_is_kept():
 def test_preview_tells_files_of_the_same_name_apart():
     files = tuple(RewoundFile(path=path, before="b1", after="b2") for path in ("a/z.txt", "z.txt", "z.txt/z.txt"))
     deltas = (
-        ev.FileDelta(path="/work/a/z.txt", before="", after="1\n"),
-        ev.FileDelta(path="/work/z.txt", before="", after="1\n2\n"),
+        ev.FileDelta(path="/project/a/z.txt", before="", after="1\n"),
+        ev.FileDelta(path="/project/z.txt", before="", after="1\n2\n"),
     )
-    rows = preview_rows(ev.Rewound(target=1, files=files), "/work", deltas)
+    rows = preview_rows(ev.Rewound(target=1, files=files), "/project", deltas)
     assert [row.lines for row in rows] == [(1, 0), (2, 0), (0, 0)]
 
 

@@ -185,7 +185,7 @@ class ProtectedFiles:
         return search if is_same else None
 
     def _searched(self) -> _Search:
-        """Return the paths that may be protected files, found anew."""
+        """Search for the paths that may be protected files."""
         self._git.start()
         self._symlinks = {}
         directories: dict[str, set[Scope]] = {path.rpartition("/")[0]: {"all"} for path in self._named}

@@ -11,19 +11,16 @@ from msgspec.structs import replace
 
 from workbench.llm.factory import is_scripted
 from workbench.protocol.events import (
-    ActionAssessed,
-    ActionObserved,
     DelegateStep,
     Event,
     FileDelta,
-    FilesChanged,
     Rewound,
     SessionStarted,
     SettingsChanged,
     UserMessage,
-    VersionTaken,
     event_from_json,
 )
+from workbench.protocol.file_deltas import map_deltas
 from workbench.protocol.risk import Mode
 from workbench.risk.paths import PathContext
 from workbench.session.recovery import after_an_import
@@ -84,25 +81,12 @@ def without_powers(event: Event, model: str, mode: Mode, workspace: str) -> Even
 
 
 def _restricted(event: Event, workspace: str) -> Event:
-    match event:
-        case Rewound():  # opening the session would write what a cut off rewind has not written
-            return replace(event, files=(), directories={})
-        case FilesChanged() | VersionTaken():
-            return replace(event, files=_inside(event.files, workspace))
-        case ActionAssessed():
-            return replace(event, preview=_inside(event.preview, workspace))
-        case ActionObserved():
-            return replace(event, files_changed=_inside(event.files_changed, workspace))
-    return event
-
-
-def _inside(files: tuple[FileDelta, ...], workspace: str) -> tuple[FileDelta, ...]:
-    """Return the changes, without the texts of files that are outside the workspace or protected.
-
-    A file without a text cannot be reverted, so a forged log cannot cause such a file to be written.
-    """
+    """Return the event without the texts of files that are outside the workspace or protected."""
+    if isinstance(event, Rewound):  # opening the session would write what a cut off rewind has not written
+        return replace(event, files=(), directories={})
     resolver = PathContext(workspace or os.devnull, str(Path.home()))
-    return tuple(file if resolver.may_be_reverted(file.path) else _without_contents(file) for file in files)
+    # A file without a text cannot be reverted, so a forged log cannot cause such a file to be written.
+    return map_deltas(event, lambda file: file if resolver.may_be_reverted(file.path) else _without_contents(file))
 
 
 def _without_contents(file: FileDelta) -> FileDelta:

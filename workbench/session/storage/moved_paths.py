@@ -8,15 +8,8 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from workbench.protocol.events import (
-    ActionAssessed,
-    ActionObserved,
-    DelegateStep,
-    Event,
-    FileDelta,
-    FilesChanged,
-    VersionTaken,
-)
+from workbench.protocol.events import DelegateStep, Event
+from workbench.protocol.file_deltas import map_deltas
 from workbench.session.storage.shared_history import is_sharing
 
 _MOVES: Final = """
@@ -47,20 +40,9 @@ def moved(event: Event, moves: Sequence[Relocation]) -> Event:
 
 
 def _moved(event: Event, move: Relocation) -> Event:
-    match event:
-        case FilesChanged() | VersionTaken():
-            return replace(event, files=_files(event.files, move))
-        case ActionAssessed():
-            return replace(event, preview=_files(event.preview, move))
-        case ActionObserved():
-            return replace(event, files_changed=_files(event.files_changed, move))
-        case DelegateStep():
-            return replace(event, event=_moved(event.event, move))
-    return event
-
-
-def _files(files: tuple[FileDelta, ...], move: Relocation) -> tuple[FileDelta, ...]:
-    return tuple(replace(file, path=_path(file.path, move)) for file in files)
+    if isinstance(event, DelegateStep):
+        return replace(event, event=_moved(event.event, move))
+    return map_deltas(event, lambda file: replace(file, path=_path(file.path, move)))
 
 
 def _path(path: str, move: Relocation) -> str:

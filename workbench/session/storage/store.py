@@ -175,7 +175,7 @@ class Store:
             return written
 
     def change(self, write: Callable[[sqlite3.Connection], None]) -> None:
-        """Let `write` change the file in one transaction; open it anew to see shared rows. Raises StoreError."""
+        """Let `write` change the file in one transaction; open it again to see shared rows. Raises StoreError."""
         with self._lock:
             try:
                 self._db.execute("BEGIN IMMEDIATE")

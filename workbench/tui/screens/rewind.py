@@ -188,7 +188,7 @@ class PreviewLines(LineList):
         super().__init__(id="preview-list")
         self._preview = preview
         self.followed = ""
-        """The key of the row that the cursor follows when the rows are sorted anew."""
+        """The key of the row that the cursor follows when the rows are sorted again."""
 
     @property
     def current(self) -> PreviewRow | None:
