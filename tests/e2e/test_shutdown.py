@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,18 @@ def test_closed_terminal_leaves_no_process_and_an_intact_session(sandbox: Sandbo
     with Terminal(at_work(sandbox), 110, 34, sandbox.env) as terminal:
         terminal.never_ask()
         wait_for((sandbox.project / "begun").exists, "the command to run")
+        assert seconds_until_gone(sandbox.processes(), terminal.hang_up) <= PROMISED
+        wait_for(lambda: not sandbox.processes(), "every process to be gone", 15)
+    assert list_sessions(sandbox.locations)[0].ended == "interrupted"
+
+
+def test_closed_terminal_that_reads_no_more_leaves_no_process(sandbox: Sandbox):
+    with Terminal(at_work(sandbox), 110, 34, sandbox.env) as terminal:
+        terminal.never_ask()
+        wait_for((sandbox.project / "begun").exists, "the command to run")
+        for size in range(80):  # each frame waits unread, until the screen cannot write another one
+            terminal.process.setwinsize(34 + size % 2, 110)
+            time.sleep(0.05)
         assert seconds_until_gone(sandbox.processes(), terminal.hang_up) <= PROMISED
         wait_for(lambda: not sandbox.processes(), "every process to be gone", 15)
     assert list_sessions(sandbox.locations)[0].ended == "interrupted"

@@ -79,7 +79,7 @@ ATTRIBUTES = {
     "textual._styles_cache:StylesCache": ("_cache",),
     "textual.dom:DOMNode": ("_bindings", "_component_styles"),
     "textual.driver:Driver": ("_app", "_auto_restart"),
-    "textual.drivers.linux_driver:LinuxDriver": ("_in_band_window_resize", "_writer_thread"),
+    "textual.drivers.linux_driver:LinuxDriver": ("_file", "_in_band_window_resize", "_writer_thread"),
     "textual.layouts.stream:StreamLayout": ("_cached_placements",),
     "textual.screen:Screen": ("_compositor", "_dirty_widgets", "_layout_widgets", "_layout_required"),
     "textual.widget:Widget": ("_anchored", "_anchor_released", "_render_cache", "_styles_cache"),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import codecs
+import errno
 import os
 import selectors
 import signal
 import termios
+from collections.abc import Callable
 from functools import partial
-from typing import Any, Protocol, runtime_checkable
+from typing import IO, Any, Final, Protocol, runtime_checkable
 
 from textual import events
 from textual.app import App
@@ -18,6 +20,9 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.geometry import Size
 
 from workbench.tui.textual_seam.screen import repaint
+
+_CLOSED: Final = frozenset({errno.EIO, errno.EPIPE, errno.EBADF, errno.ENXIO})
+"""The errors of a terminal that was closed."""
 
 
 @runtime_checkable
@@ -35,10 +40,11 @@ class TerminalDriver(LinuxDriver):
     no stop starts a second input thread: both threads read keys, and our own modes are saved as the ones to restore.
     The size is read in the signal handler: a SIGWINCH that interrupts the handler of the one before it reports its
     size first, and the older size is the last one that the app gets. The input thread looks only every 0.1 s, and
-    once more at its end, whether it should stop, and each end and each suspension of the app waits for it.
-    Upstream: `LinuxDriver._sigcont_application`, `_auto_restart`, `_app`, `_writer_thread`, `_enable_mouse_support`,
-    `_enable_bracketed_paste`, `_disable_line_wrap`, `_get_terminal_size` and `_in_band_window_resize`;
-    `getincrementaldecoder` and `selectors` in its module.
+    once more at its end, whether it should stop, and each end and each suspension of the app waits for it. A terminal
+    that is closed while it reads nothing ends the thread that writes, and the app waits forever for room in its queue.
+    Upstream: `LinuxDriver._sigcont_application`, `_auto_restart`, `_app`, `_file`, `_writer_thread`,
+    `_enable_mouse_support`, `_enable_bracketed_paste`, `_disable_line_wrap`, `_get_terminal_size` and
+    `_in_band_window_resize`; `getincrementaldecoder` and `selectors` in its module.
     Without it: `_sigcont_application` is not called, and Textual's handling applies; a missing helper raises in a
     signal callback after a stop. `tests/terminal` runs the driver in a pseudo terminal.
     """
@@ -47,6 +53,10 @@ class TerminalDriver(LinuxDriver):
     """The modes that we set on the terminal; None while we do not own it."""
     _wake_pipe: int | None = None
     """One end of a pipe; when it is closed, the input thread looks whether it should stop."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._file: Any = _UntilClosed(self._file)
 
     def run_input_thread(self) -> None:
         """Read keys until the driver stops; a byte that is not UTF-8 arrives as U+FFFD."""
@@ -122,6 +132,31 @@ class TerminalDriver(LinuxDriver):
         """Redraw the whole screen at its current size: after a stop, nothing of it is left on the terminal."""
         signal.raise_signal(signal.SIGWINCH)
         repaint(self._app.screen)
+
+
+class _UntilClosed:
+    """Stands for the terminal's file in Textual's driver: what is written after the terminal was closed is dropped."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self._file = file
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+    def write(self, text: str) -> None:
+        """Write text unless the terminal has been closed."""
+        self._unless_closed(partial(self._file.write, text))
+
+    def flush(self) -> None:
+        """Send what has been written unless the terminal has been closed."""
+        self._unless_closed(self._file.flush)
+
+    def _unless_closed(self, send: Callable[[], object]) -> None:
+        try:
+            send()
+        except OSError as error:
+            if error.errno not in _CLOSED:
+                raise
 
 
 class _Selectors:
