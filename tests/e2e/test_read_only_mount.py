@@ -25,9 +25,11 @@ def run(sandbox: Sandbox, mounted: Path, *turns: Turn, at_once: bool = False) ->
     mounted.mkdir(parents=True, exist_ok=True)
     with ModelServer(list(turns)) as server:
         command = [sys.executable, "-m", "workbench", "run", "go", "--model", "openai/x", "--api-base", server.base_url]
-        # a mount with files open for writing cannot be made read-only, so another one of the same files covers it
+        # A mount with files open for writing cannot be made read-only. A snapshot has them open for a moment only; if
+        # they stay open, another mount of the same files covers it, which leaves open files writable.
         cover = f"mount --bind {mounted} {mounted} && mount -o remount,bind,ro {mounted}"
-        freeze = f"(mount -o remount,ro {mounted} 2> {pipes}/busy || ({cover}))"
+        remount = f"mount -o remount,ro {mounted} 2> {pipes}/busy"
+        freeze = f"(for _ in 1 2 3 4 5 6 7 8 9; do {remount} && exit; sleep 0.1; done; {remount} || ({cover}))"
         waiting = f"(read line < {pipes}/freeze; {freeze}; echo done > {pipes}/frozen) &"
         script = f"""
             set -e
