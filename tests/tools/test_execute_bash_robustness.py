@@ -232,6 +232,17 @@ def test_background_job_may_write_all_the_time(bash: Bash, tmp_path: Path) -> No
     eventually(lambda: bash("echo clear").text.startswith("clear\n"), "the rest of it does not end")
 
 
+def test_end_is_noticed_late_although_a_background_job_writes(bash: Bash, monkeypatch: pytest.MonkeyPatch) -> None:
+    # As on a busy machine, on which bash waits for its next line long after it has printed the prompt.
+    monkeypatch.setattr("workbench.tools.execute_bash.prompt._ENTERS", 0.0)
+    bash("for i in {1..6}; do yes background & done")
+    codes = [bash(f"(exit {number})", timeout=20).exit_code for number in range(1, 41)]
+    unfinished = bash("echo 'open", timeout=20).exit_code
+    assert bash("kill $(jobs -p); wait", timeout=60).exit_code != -1
+    assert (codes, unfinished) == ([*range(1, 41)], 2)
+    eventually(lambda: bash("echo clear").text.startswith("clear\n"), "the rest of it does not end")
+
+
 def test_two_hundred_processes_end_with_an_interrupt(bash: Bash, tmp_path: Path) -> None:
     mark = f"8{os.getpid()}77"
     thread = threading.Thread(

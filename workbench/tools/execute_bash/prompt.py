@@ -137,6 +137,8 @@ def _parse(body: bytes) -> Mark | None:
 _ENTERS = 0.001
 """Seconds from printing a prompt to waiting for a line, on an idle machine."""
 _POLL_INTERVAL = 0.00005
+_RECHECK = 0.02
+"""Seconds between checks while output keeps arriving."""
 _ANSWERS = 0.05
 """Seconds after which an unanswered question counts as lost (C-c discards typed input), unless bash is
 working on it.
@@ -211,6 +213,8 @@ class PromptDetector:
         self._questions = 0
         self._first = ""
         self._is_cleared = False
+        self._is_abandoned = False
+        self._checked = 0.0
 
     @property
     def is_asked(self) -> bool:
@@ -221,6 +225,14 @@ class PromptDetector:
     def is_answered(self) -> bool:
         """Whether the output of the command is complete."""
         return bool(self._marks)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether to check again although output arrives without end: a background process may never stop writing.
+
+        While a question is unanswered, its answer may still be behind that output.
+        """
+        return (self.is_answered or not self.is_asked) and time.monotonic() - self._checked >= _RECHECK
 
     @property
     def is_broken(self) -> bool:
@@ -235,6 +247,7 @@ class PromptDetector:
         self._questions = 0
         self._first = ""
         self._is_cleared = False
+        self._is_abandoned = False
         self.reader.expect(len(line) - 1)
 
     def interrupt(self) -> None:
@@ -254,8 +267,12 @@ class PromptDetector:
     def check(self, hint: Hint | None) -> Mark | None:
         """Return the mark of the command if it has ended; otherwise ask for it once bash waits at its prompt.
 
-        All available output must have been fed before.
+        All available output must have been fed before, unless the check is due.
         """
+        self._checked = time.monotonic()
+        if hint:
+            # On a busy machine bash may wait for its line long after it has printed the hint: remember it.
+            self._is_abandoned = hint.abandoned
         if not (hint or self._marks or self.reader.is_available):
             return None
         is_late = bool(self._asked) and time.monotonic() - self._asked > _ANSWERS
@@ -268,7 +285,7 @@ class PromptDetector:
                 return mark
             self._ask()
             return None
-        if hint and hint.abandoned and not (self._marks or self._asked or self._is_cleared):
+        if self._is_abandoned and not (self._marks or self._asked or self._is_cleared):
             self._is_cleared = True
             self.reader.expect(1)
             self._terminal.write(rc.EMPTY_LINE)

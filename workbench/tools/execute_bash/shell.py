@@ -134,7 +134,7 @@ class Shell:
         if data:
             self.heard = time.monotonic()
             self._feed(data)
-        if self.running and (self._hint or not data):
+        if self.running and (self._hint or not data or self._prompt.is_due):
             self._check_prompt()
         return bool(data)
 
