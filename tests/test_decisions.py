@@ -119,6 +119,8 @@ def test_long_command_is_not_cut(where):
         ("by:y", 6),
         ("risk:med tool:bash", 3),
         ("verdict:denied", 4),
+        ("verdict:rejected", 2),
+        ("rejected by:rule", 0),
         ("verdict:allowed risk:HIGH", 2),
         ('rule:"allow $ pytest *"', 2),
         ('rule:"allow $ pytest', 2),
@@ -169,7 +171,7 @@ def test_an_export_is_safe_and_says_who_why_and_what(where, form, monkeypatch):
     assert "\u202e" not in text
     if form == "json":
         entry = json.loads(lines[5])
-        assert entry | {"by": "you", "verdict": "denied", "asked_by": MODE, "risk": "HIGH"} == entry
+        assert entry | {"by": "you", "verdict": "rejected", "asked_by": MODE, "risk": "HIGH"} == entry
         assert entry["arguments"] == {"command": "rm -rf build"}
         assert len(lines) == 8
     elif form == "csv":
@@ -181,7 +183,7 @@ def test_an_export_is_safe_and_says_who_why_and_what(where, form, monkeypatch):
         assert all(line.replace("\\|", "").count("|") == 8 for line in lines)
         assert "<b>" not in lines[2].rpartition("`")[2]
         assert " [y](" not in lines[2].rpartition("| rule |")[2]
-        assert f"| `$ rm -rf build` | HIGH | denied | you | {MODE} |" in text
+        assert f"| `$ rm -rf build` | HIGH | rejected | you | {MODE} |" in text
 
 
 def test_a_row_describes_the_decision_in_one_safe_line(where):
@@ -189,7 +191,7 @@ def test_a_row_describes_the_decision_in_one_safe_line(where):
     (row,) = rows_of(session_decisions(where, "s3"), [])
     assert "\x1b" not in details_of(row) + row.headline + row.why
     (denied,) = (each for each in rows(where) if DecisionFilter("session:s1 rm").fits(each))
-    assert details_of(denied).startswith(f"denied by you: asked by {MODE} · HIGH (agent: LOW) · changes files")
+    assert details_of(denied).startswith(f"rejected by you: asked by {MODE} · HIGH (agent: LOW) · changes files")
 
 
 @pytest.mark.parametrize(("session", "workspace"), [("s1", "calc"), ("s2", "notes")])
@@ -206,7 +208,7 @@ def test_decisions_command_lists_filters_and_exports(sandbox: Sandbox, monkeypat
     listed = sandbox.ohw("decisions")
     assert (listed.returncode, listed.stderr) == (0, "")
     assert len(listed.stdout.splitlines()) == 7
-    assert f"denied           you   HIGH     $ rm -rf build  (asked by {MODE})" in listed.stdout
+    assert f"rejected         you   HIGH     $ rm -rf build  (asked by {MODE})" in listed.stdout
     everything = sandbox.ohw("decisions", "--all")
     assert len(everything.stdout.splitlines()) == 22
     assert "ohw: not read: s9" in everything.stderr
@@ -244,7 +246,7 @@ def test_exports_of_a_session_say_who_allowed_each_action(where):
     for words in (
         f"allowed by {MODE}",
         "allowed by rule allow $ pytest *",
-        "denied by you",
+        "rejected by you",
         "allowed by you",
         "denied by rule deny $ curl *",
         "allowed by rule read-only tool",
@@ -259,8 +261,8 @@ def test_plain_mode_says_who_allowed_each_action(where):
     lines = [line for item in state.items for line in item_lines(item, state.workspace)]
     for words in (MODE, "rule allow $ pytest *", "you", "rule read-only tool"):
         assert any(line.endswith(f" (allowed by {words})") for line in lines)
-    for words in ("you", "rule deny $ curl *"):
-        assert any(line.partition(": ")[2].startswith(f"denied by {words}") for line in lines)
+    for words in ("rejected by you", "denied by rule deny $ curl *"):
+        assert any(line.partition(": ")[2].startswith(words) for line in lines)
 
 
 def test_narration_of_a_run_says_who_allowed_each_action(where):
@@ -273,7 +275,7 @@ def test_narration_of_a_run_says_who_allowed_each_action(where):
     for words in (
         f"allowed by {MODE}",
         "allowed by rule allow $ pytest *",
-        "denied by you",
+        "rejected by you",
         "denied by rule deny $ curl *",
     ):
         assert f"  {words}" in lines
@@ -285,7 +287,7 @@ def test_narration_of_a_sub_agent_says_who_allowed_each_action():
     for verdict, by, rule in (("approved", "mode", MODE), ("rejected", "person", "")):
         decided = ev.ActionDecided(action_id="s:a", verdict=verdict, by=by, rule=rule)
         narrator.event(ev.DelegateStep(action_id="d", agent="scout", session="s", event=decided))
-    assert out.getvalue().splitlines() == [f"  scout: allowed by {MODE}", "  scout: denied by you"]
+    assert out.getvalue().splitlines() == [f"  scout: allowed by {MODE}", "  scout: rejected by you"]
 
 
 def test_the_first_rows_of_500_sessions_do_not_wait_for_the_rest(tmp_path, monkeypatch):

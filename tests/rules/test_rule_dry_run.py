@@ -108,8 +108,8 @@ def test_the_report_names_first_what_the_user_denied(where):
     assert report.against_you == 1
     assert report_lines(report) == [
         "In all sessions (2 sessions, 3 decisions): 3 would run (2 asked then)",
-        "! 1 of these would run although you denied them",
-        "! MEDIUM  $ git push origin b · denied by you, would run",
+        "! 1 of these would run although you rejected them",
+        "! MEDIUM  $ git push origin b · rejected by you, would run",
         "  MEDIUM  $ git push origin a · asked then, would run",
     ]
     assert report_lines(report, most=1)[-1] == "  and 1 more that would change"

@@ -146,7 +146,7 @@ class Narrator:
         """Write who or what allowed or denied an action; permission to end the run is not written."""
         is_denied = event.verdict == "rejected"
         if is_denied or event.action_id not in self._final:
-            line = decision_text("denied" if is_denied else "allowed", event.by, event.rule)
+            line = decision_text(event.by, event.rule, is_denied=is_denied)
             self._print(f"{start}{line}", _RED if is_denied else _DIM)
 
     def _answered(self, event: ModelResponded) -> None:

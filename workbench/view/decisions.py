@@ -27,7 +27,7 @@ from workbench.view.formatting.actions import headline, icon
 _BY: Final = {"person": "you", "rule": "rule", "mode": "mode"}
 _SEARCHED: Final = 2_000
 """The most characters of a row that the filter searches."""
-HELP: Final = "words, denied, edited, by:you, risk:high, tool:bash, rule:pytest, in:shop, since:2026-11-30"
+HELP: Final = "words, denied, rejected, edited, by:you, risk:high, tool:bash, rule:pytest, in:shop, since:2026-11-30"
 FORMATS: Final = ("json", "csv", "md")
 
 
@@ -48,7 +48,7 @@ class DecisionRow:
     def verdict(self) -> str:
         """The decision in a few words."""
         if self.is_denied:
-            return "denied"
+            return "rejected" if self.decision.by == "person" else "denied"
         if self.decision.is_partial:
             return "allowed in part"
         return "edited and allowed" if self.decision.verdict == "edited" else "allowed"
@@ -93,7 +93,7 @@ Test: TypeAlias = Callable[[DecisionRow], bool]
 _VERDICTS: Final[dict[str, Test]] = {
     "allowed": lambda row: not row.is_denied,
     "denied": lambda row: row.is_denied,
-    "rejected": lambda row: row.is_denied,
+    "rejected": lambda row: row.is_denied and row.decision.by == "person",
     "edited": lambda row: row.decision.verdict == "edited" or row.decision.is_partial,
 }
 _FIELDS: Final[dict[str, Callable[[DecisionRow, str], bool]]] = {

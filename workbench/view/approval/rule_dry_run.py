@@ -142,7 +142,7 @@ def report_lines(report: DryRunReport, most: int = 4) -> list[str]:
         return [head + ("it fits no action" if report.is_complete else "it fits none yet")]
     lines = [head + " · ".join(_count_line(report, outcome) for outcome in _WOULD if report.after(outcome))]
     if report.against_you:
-        lines.append(f"! {report.against_you:,} of these would run although you denied them")
+        lines.append(f"! {report.against_you:,} of these would run although you rejected them")
     lines += [_changed_line(each) for each in report.changed[:most]]
     more = sum(count for (before, after), count in report.counts.items() if before != after) - most
     return [*lines, *([f"  and {more:,} more that would change"] if more > 0 else [])]
@@ -162,5 +162,5 @@ def _count_line(report: DryRunReport, after: Outcome) -> str:
 def _changed_line(changed: ChangedOutcome) -> str:
     one = changed.row
     mark = "!" if changed.is_against_you else " "
-    then = "denied by you" if changed.is_against_you else f"{_PAST[changed.before]} then"
+    then = "rejected by you" if changed.is_against_you else f"{_PAST[changed.before]} then"
     return visible(f"{mark} {one.decision.risk:<7} {one.headline} · {then}, {_WOULD[changed.after]}", lines=False)

@@ -151,13 +151,14 @@ def decision_of(item: ActionItem) -> str:
     """Return who or what allowed or denied the action; empty for the user's own, and before a decision."""
     if not item.decided_by or item.by_user:
         return ""
-    return decision_text("denied" if item.phase == "rejected" else "allowed", item.decided_by, item.decided_rule)
+    return decision_text(item.decided_by, item.decided_rule, is_denied=item.phase == "rejected")
 
 
-def decision_text(verdict: str, by: str, rule: str) -> str:
-    """Return a verdict and who or what gave it, safe to show: "allowed by you", or by a rule or mode with its name."""
+def decision_text(by: str, rule: str, *, is_denied: bool) -> str:
+    """Return a decision and who or what made it, safe to show: "rejected by you", "denied by rule deny $ curl *"."""
     if by == "person":
-        return f"{verdict} by you"
+        return "rejected by you" if is_denied else "allowed by you"
+    verdict = "denied" if is_denied else "allowed"
     # The name of a mode says that it is one.
     of = "rule " if by == "rule" else ""
     return f"{verdict} by {of}{visible(rule, lines=False) or by}"

@@ -34,7 +34,7 @@ def decision_row(row: DecisionRow, width: int, now: datetime, *, with_directory:
     if width >= _WITH_WHY:
         tail += [Piece("  "), Piece(pad(row.why, max(_WHY_WIDTH, width // 4)), "dim")]
     available = width - sum(len(piece.text) for piece in (*head, *tail))
-    note = f" · {row.verdict}" if row.verdict not in ("allowed", "denied") else ""
+    note = f" · {row.verdict}" if row.verdict not in ("allowed", "denied", "rejected") else ""
     call = clip(row.headline, max(0, available - len(note)))
     return [
         *head,
