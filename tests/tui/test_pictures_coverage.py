@@ -104,7 +104,7 @@ TABLE = {
     "first run: a call that fails": ("first_run/fails", ["✗"]),
     "first run: a model at a URL": ("first_run/other", ["URL", "Esc Back"]),
     "the question before no action is asked about": ("palette_and_trust/never_ask", ["y Never ask"]),
-    "rules: one tried on all sessions": ("rules/lab_allow", ["6 would run (4 asked then)", "although you rejected them"]),
+    "rules: one tried on all sessions": ("rules/lab_allow", ["6 would run (4 asked then)", "you rejected them"]),
     "rules: one that denies tried on all sessions": ("rules/lab_deny", ["2 would be denied"]),
     "decisions: of this session": ("decisions/session", ["Decisions · this session", "edited and allowed"]),
     "decisions: of all sessions": ("decisions/all", ["Decisions · all sessions · 15 decisions", "Not read: s9"]),
