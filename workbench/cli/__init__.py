@@ -28,6 +28,7 @@ _FUNCTIONS = {
     "restore": "restore:restore",
     "rewind": "rewind:rewind",
     "fork": "fork:fork",
+    "replay": "replay:replay",
     "config": "config:config",
     "locate": "config:locate",
 }

@@ -33,6 +33,7 @@ _COMMANDS = {
     "trust": "list the directories whose own tools, rules and servers are used; `revoke` ends it",
     "rewind": "move a session back to an earlier message or action, with its files",
     "fork": "continue a session in a new one, from its end or an earlier event",
+    "replay": "run a session's actions again in a scratch directory and compare with the record",
     "restore": "restore what a command deleted, or any path from any version",
     "config": "list every setting with its value and where it comes from",
     "locate": "show the paths of settings, sessions and logs",
@@ -136,7 +137,7 @@ def _parser(command: str) -> _Parser:
 def _add_arguments(parser: _Parser, command: str) -> None:
     if command in ("resume", "export", "import"):
         _add_session(parser, command)
-    elif command in ("rewind", "fork"):
+    elif command in ("rewind", "fork", "replay"):
         _add_past(parser, command)
     elif command == "run":
         parser.add_argument("prompt", metavar="PROMPT", help="the task; `-` reads it from stdin")
@@ -176,6 +177,13 @@ def _add_past(parser: _Parser, command: str) -> None:
         parser.add_argument("--only", choices=["conversation", "files"], help="move only one of both")
         parser.add_argument("--redo", action="store_true", help="undo the last rewind")
         parser.add_argument("--yes", action="store_true", help="do not ask")
+    elif command == "replay":
+        parser.add_argument("--until", type=int, metavar="EVENT", help="stop after this event (default: the last one)")
+        parser.add_argument("--keep-going", action="store_true", help="show all differences, not only the first")
+        parser.add_argument(
+            "--live", action="store_true", help="also run again what reaches outside: network, other paths, processes"
+        )
+        parser.add_argument("--json", action="store_true", help="print the result as JSON")
     else:
         parser.add_argument(
             "--at", type=int, metavar="EVENT", help="checkpoint of `ohw rewind ID` (default: the end of the session)"

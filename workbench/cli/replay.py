@@ -1,0 +1,80 @@
+"""`ohw replay` runs the actions of a session again in a scratch directory, and compares them with the record."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from collections.abc import Iterator
+
+from workbench.cli.common import chosen_session, print_error, print_line, settings_of
+from workbench.errors import WorkbenchError, exhaustion
+from workbench.llm.model import Cancel
+from workbench.session.replay.divergence import Divergence, ReplayResult, plain
+from workbench.session.replay.run import ReplayOptions
+from workbench.session.replay.run import replay as replay_session
+from workbench.text import counted, visible, visible_path
+
+_EQUAL, _DIVERGED, _UNUSABLE = 0, 1, 2
+_MOST_LINES = 60
+
+
+def replay(arguments: Namespace) -> int:
+    """Replay a session; return 0 if everything is as recorded, 1 if something differs, 2 if it cannot be replayed."""
+    try:
+        return _replayed(arguments)
+    except WorkbenchError as error:
+        print_error(visible(str(error), lines=False))
+    except OSError as error:
+        print_error(visible(exhaustion(error) or f"the session cannot be replayed: {error}", lines=False))
+    return _UNUSABLE
+
+
+def _replayed(arguments: Namespace) -> int:
+    locations, settings = settings_of(arguments, lenient=True)
+    session = chosen_session(locations, arguments)
+    options = ReplayOptions(arguments.until, keeps_going=arguments.keep_going, is_live=arguments.live)
+    result = replay_session(locations, settings, session.id, options, Cancel())
+    if arguments.json:
+        print_line(json.dumps(_as_json(session.id, result), ensure_ascii=False))
+    else:
+        for line in (*_described(result), _summary(result)):
+            print_line(visible(line, lines=False))
+    return _DIVERGED if result.divergences else _EQUAL
+
+
+def _as_json(session_id: str, result: ReplayResult) -> dict[str, object]:
+    return {
+        "session": session_id,
+        "equal": not result.divergences,
+        "ran": result.ran,
+        "recorded": result.recorded,
+        "not_run": result.not_run,
+        "confined": result.is_confined,
+        "divergences": [plain(each) for each in result.divergences],
+    }
+
+
+def _described(result: ReplayResult) -> Iterator[str]:
+    for each in result.divergences:
+        yield _heading(each)
+        yield "  --- recorded"
+        yield "  +++ now"
+        yield from (f"  {line}" for line in each.diff[:_MOST_LINES])
+        if len(each.diff) > _MOST_LINES:
+            yield f"  … {counted(len(each.diff) - _MOST_LINES, 'more line')}"
+        yield ""
+
+
+def _heading(each: Divergence) -> str:
+    what = {"call": "the call", "result": "the result", "file": f"the file {visible_path(each.path)}"}[each.what]
+    return f"Event {each.seq}, {each.tool} ({each.title}): {what} differs"
+
+
+def _summary(result: ReplayResult) -> str:
+    count = len(result.divergences)
+    outcome = f"{counted(count, 'difference')}" if count else "Equal"
+    recorded = ", ".join(f"{count} because of {reason}" for reason, count in sorted(result.recorded.items()))
+    parts = [f"{outcome}: {counted(result.ran, 'action')} ran again"]
+    if recorded:
+        parts.append(f"recorded results were used for others ({recorded})")
+    return "; ".join(parts) + "."

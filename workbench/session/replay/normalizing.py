@@ -1,0 +1,97 @@
+"""What may differ between two runs of the same action, as one table of rules; nothing else in a replay decides that.
+
+Two texts count as equal if they are equal once every rule has put a name in the place of what it matches.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from workbench.lazy_pattern import lazy_pattern
+
+
+class Variation(NamedTuple):
+    """Text that may differ: every match of `pattern` is replaced by `replacement`."""
+
+    name: str
+    pattern: Any
+    replacement: str
+
+
+def _rule(name: str, pattern: str, replacement: str) -> Variation:
+    return Variation(name, lazy_pattern(pattern), replacement)
+
+
+_MONTH: Final = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+_DAY: Final = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*"
+_ZONE: Final = r"(?: ?(?:[AP]M|UTC|GMT|[A-Z]{3,4}|[+-]\d{4}))*"
+_UNIT: Final = r"(?:[nµum]?s|secs?|seconds?|milliseconds?|min|mins|minutes?|hours?)"
+_RANDOM: Final = r"pytest-of-[^/\s]+/pytest-\d+|[\w.-]*?tmp[\w.-]*|[\w-]+[.-]\w{6,}"
+RULES: Final = (
+    _rule("times", r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?", "<time>"),
+    _rule("times", rf"\b{_DAY},? (?:{_MONTH} +\d+|\d+ {_MONTH})[ ,\d:]*{_ZONE}(?: \d{{4}})?", "<time>"),
+    _rule("times", rf"\b{_MONTH} +\d{{1,2}} +(?:\d\d:\d\d|\d{{4}})\b", "<time>"),
+    _rule("times", r"\b\d{4}-\d\d-\d\d\b", "<time>"),
+    _rule("times", r"\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?\b", "<time>"),
+    _rule("times", r"\b1[6-9]\d{8}(?:\d{3}|\d{9})?(?:\.\d+)?\b", "<time>"),
+    _rule("durations", r"\b\d+m\d+(?:\.\d+)?s\b", "<duration>"),
+    _rule("durations", rf"(?<![\w.])\d+(?:\.\d+)? ?{_UNIT}\b", "<duration>"),
+    _rule("pids", r"(?i)\b(pids?|process(?: id)?|ppid)([ =:#]{1,3})\d+", r"\1\2<pid>"),
+    _rule("pids", r"(?m)^(\[\d+\][+-]?) +\d+\b", r"\1 <pid>"),
+    _rule("ports", r"(localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\]):\d{2,5}\b", r"\1:<port>"),
+    _rule("ports", r"(?i)\b(ports?)([ =:]{1,2})\d{2,5}\b", r"\1\2<port>"),
+    _rule("temporary paths", rf"<temp>/(?:{_RANDOM})", "<temp>/<name>"),
+    _rule("addresses in memory", r"\b0x[0-9a-f]{6,16}\b", "<address>"),
+    _rule("ids of commits", r"(?m)^(commit )[0-9a-f]{7,40}\b", r"\1<commit>"),
+    _rule("ids of commits", r"(?m)^(\[[\w./-]+(?: \([\w-]+\))? )[0-9a-f]{7,12}\]", r"\1<commit>]"),
+    _rule("ids of commits", r"(?m)^([*|/\\ ]*)[0-9a-f]{7,12}(?= [(\w])", r"\1<commit>"),
+    _rule("random ids", r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b", "<id>"),
+    _rule("lines drawn to the width of the terminal", r"([=_─-])\1{3,}", r"\1\1\1"),
+)  # fmt: skip
+"""The rules, in the order in which they apply; before them, the directories of both runs get the same names."""
+FIELDS: Final = frozenset({"pid", "duration", "elapsed", "started_at", "ended_at"})
+"""The fields of an observation that may differ."""
+_EDGE: Final = r"(?<![\w.~-]){}(?![\w-]|\.\w)"
+
+
+class Normalizer:
+    """Applies the rules to texts and observations."""
+
+    def __init__(self, directories: Mapping[str, str] | None = None) -> None:
+        """`directories` has the name that stands for each directory, such as the workspaces of both runs."""
+        self._directories = [
+            Variation("directories", lazy_pattern(_EDGE.format(re.escape(path))), name.replace("\\", "\\\\"))
+            for path, name in sorted((directories or {}).items(), key=lambda item: -len(item[0]))
+        ]
+
+    def text(self, text: str) -> str:
+        """Return the text with a name in the place of everything that may differ."""
+        for rule in (*self._directories, *RULES):
+            text = rule.pattern.sub(rule.replacement, text)
+        return text
+
+    def lines(self, value: object, pid: int | None = None) -> Iterator[tuple[str, str]]:
+        """Yield every line of an observation as it is, and as it is compared; `pid` is the process of its shell."""
+        for name, line in named_lines(value):
+            label = f"{name}: " if name else ""
+            yield label + line, label + self.text(re.sub(rf"\b{pid}\b", "<pid>", line) if pid else line)
+
+
+def named_lines(value: object, name: str = "") -> Iterator[tuple[str, str]]:
+    """Yield each line of an observation with the name of its field, which its text has none of; without FIELDS."""
+    match value:
+        case str():
+            yield from ((name, line) for line in value.splitlines())
+        case Mapping() if value.get("type") == "text":
+            yield from named_lines(value.get("text"))
+        case Mapping():
+            for key, part in value.items():
+                if key not in FIELDS:
+                    yield from named_lines(part, f"{name}.{key}".lstrip("."))
+        case Sequence():
+            for part in value:
+                yield from named_lines(part, name)
+        case _:
+            yield name, str(value)

@@ -1,0 +1,77 @@
+"""What a replay has to know about a log before it begins: the snapshots, and which actions cannot be run again."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from msgspec import Struct, field
+
+from workbench.protocol.rewind import REWIND
+from workbench.session.storage.store import Store
+
+_ROWS: Final = """
+SELECT seq, kind, coalesce(json_extract(json, '$.action_id'), ''), coalesce(json_extract(json, '$.version'), ''),
+  coalesce(json_extract(json, '$.reason'), '')
+FROM events WHERE seq <= ? AND kind IN
+  ('version_taken', 'action_started', 'action_observed', 'action_abandoned', 'model_asked', 'run_ended')
+ORDER BY seq"""
+
+
+_MOVED: Final = """
+SELECT DISTINCT json_extract(json, '$.moved_from') FROM events WHERE kind = 'forked' AND seq <= ?"""
+
+
+class SnapshotStep(NamedTuple):
+    """The snapshots before and after an action; `seq` is the event that recorded the later one."""
+
+    seq: int
+    before: str
+    after: str
+
+
+class Outline(Struct):
+    """The snapshots of a log up to an event, and the actions that cannot be run again."""
+
+    first: str = ""
+    """The first snapshot; empty if there is none."""
+    steps: dict[str, SnapshotStep] = field(default_factory=dict)
+    """The snapshots around each action that changed files, by its id."""
+    asked_model: set[str] = field(default_factory=set)
+    """The actions that called a model."""
+    interrupted: set[str] = field(default_factory=set)
+    """The actions that were interrupted, or whose outcome is unknown."""
+    count: int = 0
+    """How many actions were started."""
+    directories: tuple[str, ...] = ()
+    """The directories in which the session worked before the one it works in, as a fork of another one."""
+
+    def add_version(self, seq: int, action_id: str, version: str, before: str) -> None:
+        """Add the snapshot that event `seq` recorded; empty if none could be taken."""
+        if version and action_id and action_id != REWIND:
+            self.steps[action_id] = SnapshotStep(seq, before or version, version)
+        self.first = self.first or version
+
+    def add_action(self, kind: str, action_id: str) -> None:
+        """Add an event of an action."""
+        self.count += kind == "action_started"
+        if kind == "model_asked":
+            self.asked_model.add(action_id)
+        elif kind == "action_abandoned":
+            self.interrupted.add(action_id)
+
+
+def outline_of(store: Store, last: int) -> Outline:
+    """Return the outline of the events up to `last`. Raises StoreError."""
+    outline = Outline()
+    version = latest = ""
+    for seq, kind, action_id, taken, reason in store.query(_ROWS, last):
+        if kind == "version_taken":
+            outline.add_version(seq, action_id, taken, version)
+            version = taken or version
+        elif kind == "run_ended":
+            outline.interrupted |= {latest} if reason == "interrupted" else set()
+        else:
+            outline.add_action(kind, action_id)
+            latest = action_id
+    outline.directories = tuple(directory for (directory,) in store.query(_MOVED, last) if directory)
+    return outline

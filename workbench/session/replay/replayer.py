@@ -1,0 +1,266 @@
+"""Follows a recorded log: runs each action again where the log says that it ran, and compares.
+
+The log is followed from its first event to its last, whatever branch an event is on, because that is the order in which
+the files changed; a rewind in it is applied to the files and the tools as it was then. Decisions are those of the log.
+What other programs and the user did to the files comes from the snapshots.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from workbench.agent.responses import ReadCall, read_response
+from workbench.llm.model import Cancel, ModelResponse, ToolCall
+from workbench.protocol.events import (
+    ActionAbandoned,
+    ActionObserved,
+    ActionProposed,
+    ActionStarted,
+    Event,
+    ModelResponded,
+    Rewound,
+    VersionTaken,
+)
+from workbench.session.limits import NO_TOOLS
+from workbench.session.replay.divergence import Divergence, ReplayResult, difference, lines_of
+from workbench.session.replay.files import FileComparison
+from workbench.session.replay.normalizing import Normalizer
+from workbench.session.replay.outline import Outline
+from workbench.session.replay.relocator import Relocator
+from workbench.session.replay.rerun import Rerun
+from workbench.session.replay.selection import Reason, why_not_rerun
+from workbench.session.state import OpenAction, State
+from workbench.text import first_line
+from workbench.tools.execute_bash import NAME as SHELL
+from workbench.tools.tool import ToolDefinition
+
+
+class Diverged(Exception):
+    """The first divergence was found, and no further one is wanted."""
+
+
+class ReplayParts(Struct, frozen=True):
+    """What a replay works with."""
+
+    rerun: Rerun
+    state: State
+    """Empty; it follows the log."""
+    relocator: Relocator
+    normalizer: Normalizer
+    files: FileComparison
+    outline: Outline
+    is_live: bool = False
+    keeps_going: bool = False
+
+
+class Replayer:
+    """One replay; `follow` takes the events of the log in order."""
+
+    def __init__(self, parts: ReplayParts, cancel: Cancel) -> None:
+        self.result = ReplayResult()
+        self._parts = parts
+        self._cancel = cancel
+        self._state, self._rerun, self._tools = parts.state, parts.rerun, parts.rerun.tools
+        self._calls: dict[str, ReadCall] = {}
+        """The calls of the last answer, as they are read now, by id."""
+        self._started: list[str] = []
+        self._results: dict[str, ActionObserved | ActionAbandoned] = {}
+        self._shell = ShellRecord()
+
+    def follow(self, event: Event) -> None:
+        """Consume the next event. Raises Diverged, SnapshotError or OSError."""
+        event = self._parts.relocator.event(event)
+        match event:
+            case ModelResponded():
+                self._read(event)
+            case ActionProposed():
+                self._compare_call(event)
+            case ActionStarted():
+                self._started.append(event.action_id)
+            case ActionObserved() | ActionAbandoned():
+                self._end_action(event)
+            case VersionTaken() if event.version:
+                self._parts.files.follow(event)
+            case Rewound():
+                self._rerun.rewound(files=bool(event.files or event.directories))
+        self._state.apply(event)
+        self._rerun.follow(event)
+
+    def _read(self, event: ModelResponded) -> None:
+        calls = read_response(_response(event), self._tools, self._state.call_ids)
+        self._calls = {call.call_id: call for call in calls}
+
+    def _compare_call(self, proposed: ActionProposed) -> None:
+        """Compare the action that a call became with what the same answer would become now."""
+        call = self._calls.get(proposed.action_id)
+        if proposed.tool not in self._tools or proposed.error == NO_TOOLS:
+            return
+        recorded = {"tool": proposed.tool, "arguments": proposed.arguments, "error": proposed.error}
+        now = {"tool": call.tool, "arguments": call.arguments, "error": call.error} if call else {}
+        if recorded != now:
+            diff = difference(*(((line, line) for line in lines_of(value)) for value in (recorded, now)))
+            self._report(Divergence(proposed.seq, "call", proposed.action_id, proposed.tool, _title(proposed), diff))
+
+    def _open(self, action_id: str) -> OpenAction | None:
+        own = self._state.own.get(action_id)
+        if own is None:
+            return self._state.batch.get(action_id)
+        arguments = {"command": own.command}
+        return OpenAction(
+            ActionProposed(
+                action_id=action_id, response_id="", call_id=action_id, tool=SHELL, arguments=arguments, seq=own.seq
+            )
+        )
+
+    def _end_action(self, event: ActionObserved | ActionAbandoned) -> None:
+        action = self._open(event.action_id)
+        if action is None:
+            return
+        if event.action_id in self._started:
+            self._run_started(event)
+        result = self._results.pop(event.action_id, None)
+        if result is None and isinstance(event, ActionObserved) and not event.ran:
+            self.result.not_run += 1
+            result = self._refusal(event, action)
+        elif result is None:
+            self._parts.files.use_record(event.action_id)
+        if result is None:
+            return
+        self._compare_result(event, result, action)
+        self._compare_files(event, action)
+
+    def _refusal(self, event: ActionObserved, action: OpenAction) -> ActionObserved | None:
+        """Return what the tool says now about a call that it refused, or None if there is nothing to compare."""
+        is_comparable = event.refused and action.decided is None and action.proposed.tool in self._tools
+        return self._rerun.refusal(action) if is_comparable and not action.proposed.error else None
+
+    def _run_started(self, event: ActionObserved | ActionAbandoned) -> None:
+        """Run all actions that have started, except those whose recorded result is used."""
+        started, self._started = self._started, []
+        rerun = []
+        for action in filter(None, map(self._open, started)):
+            self._parts.files.begin(action.proposed.action_id)
+            observation = event.observation if isinstance(event, ActionObserved) else {}
+            if action.proposed.tool == SHELL:
+                self._adapt_shell(action, observation)
+            reason = self._why_not(action, event)
+            if action.proposed.tool == SHELL:
+                self._shell = ShellRecord(_pid(observation), reason)
+            if reason:
+                self.result.recorded[reason] = self.result.recorded.get(reason, 0) + 1
+            else:
+                rerun.append(action)
+        self.result.ran += len(rerun)
+        self._results |= self._rerun.results(rerun, self._cancel)
+
+    def _why_not(self, action: OpenAction, event: ActionObserved | ActionAbandoned) -> Reason:
+        outline, proposed = self._parts.outline, action.proposed
+        if proposed.action_id in outline.interrupted or isinstance(event, ActionAbandoned):
+            return "an interrupt"
+        if proposed.action_id in outline.asked_model:
+            return "a model"
+        if proposed.tool == SHELL and self._shell.reason and _goes_on(action.arguments):
+            return self._shell.reason
+        directory = action.assessed.working_dir if action.assessed is not None else ""
+        return why_not_rerun(
+            self._rerun, self._state.workspace, action, directory=directory, is_live=self._parts.is_live
+        )
+
+    def _adapt_shell(self, action: OpenAction, observation: Mapping[str, Any]) -> None:
+        """Start a new shell where the session had one, and enter the directory in which it was."""
+        tool, recorded = self._tools.get(SHELL), _pid(observation)
+        if tool is None or tool.executor is None or _goes_on(action.arguments):
+            return
+        if self._shell.pid and recorded not in (0, self._shell.pid) and not action.arguments.get("reset"):
+            tool.executor.rewound(files=True)
+        directory = action.assessed.working_dir if action.assessed is not None else ""
+        if directory.startswith(self._state.workspace) and directory != tool.working_dir():
+            tool(tool.action_from_arguments({"command": f"cd {shlex.quote(directory)}"}))
+
+    def _compare_result(
+        self, event: ActionObserved | ActionAbandoned, result: ActionObserved | ActionAbandoned, action: OpenAction
+    ) -> None:
+        recorded, now = (each.observation if isinstance(each, ActionObserved) else {} for each in (event, result))
+        if recorded == now:
+            return
+        # what the model got first: the other fields say the same once more
+        diff = self._diff(recorded, now, "content") or self._diff(recorded, now)
+        if diff:
+            self._report(_divergence(event.seq, action, diff))
+
+    def _diff(self, recorded: Mapping[str, Any], now: Mapping[str, Any], name: str = "") -> tuple[str, ...]:
+        sides = ((each.get(name, ()) if name else each, _pid(each)) for each in (recorded, now))
+        return difference(*(self._parts.normalizer.lines(value, pid) for value, pid in sides))
+
+    def _compare_files(self, event: ActionObserved | ActionAbandoned, action: OpenAction) -> None:
+        tool = self._tools.get(action.proposed.tool)
+        for path, diff in self._parts.files.compare(event.action_id, may_write=_may_write(action, tool)):
+            self._report(_divergence(event.seq, action, diff, path))
+
+    def _report(self, divergence: Divergence) -> None:
+        self.result.divergences.append(divergence)
+        if not self._parts.keeps_going:
+            raise Diverged
+
+
+class ShellRecord(Struct, frozen=True):
+    """The shell of the session after its last command: its process, and why that command was not run again."""
+
+    pid: int = 0
+    reason: Reason = ""
+
+
+def follow_all(replayer: Replayer, events: Iterable[Event], cancel: Cancel) -> None:
+    """Follow the events up to the first divergence, or all. Raises KeyboardInterrupt if that was interrupted."""
+    try:
+        for event in events:
+            replayer.follow(event)
+            if cancel.is_set:
+                raise KeyboardInterrupt
+    except Diverged:
+        return
+
+
+def _divergence(seq: int, action: OpenAction, diff: Sequence[str], path: str = "") -> Divergence:
+    proposed = action.proposed
+    what = "file" if path else "result"
+    return Divergence(seq, what, proposed.action_id, proposed.tool, _title(proposed), tuple(diff), path)  # type: ignore[arg-type]
+
+
+def _title(proposed: ActionProposed) -> str:
+    values: Iterator[Any] = (value for value in proposed.arguments.values() if isinstance(value, str) and value)
+    return proposed.summary or first_line(next(values, ""), 200)
+
+
+def _pid(observation: Mapping[str, Any]) -> int:
+    """Return the process of the shell that gave a result; 0 if the result is not one of a shell."""
+    metadata = observation.get("metadata")
+    pid = metadata.get("pid") if isinstance(metadata, dict) else None
+    return pid if isinstance(pid, int) and pid > 0 else 0
+
+
+def _goes_on(arguments: Mapping[str, Any]) -> bool:
+    """Return whether a call of the shell concerns the command that runs already."""
+    is_command = bool(str(arguments.get("command", "")).strip()) and not arguments.get("is_input")
+    return not is_command and not arguments.get("reset")
+
+
+def _may_write(action: OpenAction, tool: ToolDefinition | None) -> bool:
+    is_low = action.assessed is not None and action.assessed.risk == "LOW"
+    return tool is not None and not tool.is_read_only and not (is_low and action.proposed.tool == SHELL)
+
+
+def _response(event: ModelResponded) -> ModelResponse:
+    calls = (ToolCall(call.id, call.name, call.arguments, call.signature) for call in event.tool_calls)
+    return ModelResponse(
+        id=event.response_id,
+        model=event.model,
+        text=event.text,
+        tool_calls=tuple(calls),
+        finish_reason=event.finish_reason,
+        incomplete=event.incomplete,
+    )

@@ -1,0 +1,86 @@
+"""The scratch directory of a replay: a copy of the workspace with its own snapshots, home and temporary directory."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from workbench.config.locations import Locations
+from workbench.session.workspace.metadata import Metadata
+from workbench.session.workspace.new_directory import share_versions
+from workbench.session.workspace.repository import Change, SnapshotRepository, put_file
+from workbench.session.workspace.restore import restore
+
+_OWN: Final = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR")
+
+
+class Scratch:
+    """A directory that holds everything a replay writes. Its methods raise SnapshotError or OSError."""
+
+    def __init__(self, directory: Path, locations: Locations, workspace: Path, session_id: str) -> None:
+        """Create the directories; `workspace` is the one whose snapshots are used, and need not exist."""
+        self.directory = directory
+        self.workspace = directory / "workspace" / (workspace.name or "root")
+        self.home, self.temporary = directory / "home", directory / "tmp"
+        for path in (self.workspace, self.home, self.temporary):
+            path.mkdir(parents=True)
+        self.locations = Locations(locations.config, directory / "data", directory / "state", directory / "run")
+        recorded = SnapshotRepository(locations, workspace, session_id)
+        self.repository = SnapshotRepository(self.locations, self.workspace, session_id)
+        self.repository.prepare()
+        share_versions(self.repository, recorded)
+        with suppress(FileNotFoundError):
+            put_file(self.repository.directory / "info/exclude", (recorded.directory / "info/exclude").read_bytes())
+
+    def fill(self, version: str) -> None:
+        """Make the copy of the workspace match a version."""
+        restore(self.repository, self.repository.version_named(version))
+
+    def differences(self, version: str) -> list[Change]:
+        """Return the files that differ from a version: `before` is what it holds, `after` what is there now."""
+        now = self.repository.snapshot()
+        return self.repository.difference(version, now) if now != version else []
+
+    def directories(self, version: str) -> tuple[Metadata, Metadata]:
+        """Return the permissions and empty directories of a version, and those there are now."""
+        return self.repository.metadata_of(version), self.repository.metadata
+
+    @contextmanager
+    def environment(self) -> Iterator[None]:
+        """Within the block, programs find their home and their temporary files below the scratch directory."""
+        before, directory = dict(os.environ), tempfile.tempdir
+        os.environ |= self._variables(before)
+        for name in _OWN:
+            os.environ.pop(name, None)
+        tempfile.tempdir = str(self.temporary)
+        try:
+            yield
+        finally:
+            tempfile.tempdir = directory
+            os.environ.clear()
+            os.environ.update(before)
+
+    def _variables(self, env: Mapping[str, str]) -> dict[str, str]:
+        home = Path(env.get("HOME") or Path.home())
+        files = (home / ".gitconfig", Path(env.get("XDG_CONFIG_HOME") or home / ".config") / "git/config")
+        settings = next((str(file) for file in files if file.is_file()), os.devnull)
+        return {
+            "HOME": str(self.home),
+            "TMPDIR": str(self.temporary),
+            "GIT_CONFIG_GLOBAL": env.get("GIT_CONFIG_GLOBAL", settings),
+        }
+
+
+@contextmanager
+def scratch_directory() -> Iterator[Path]:
+    """Yield a new private directory, which is deleted afterwards."""
+    directory = Path(tempfile.mkdtemp(prefix="ohw-replay-")).resolve()
+    try:
+        yield directory
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
