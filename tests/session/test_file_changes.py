@@ -1,6 +1,7 @@
 """Snapshots of a session: changes on disk by actions, their shells and other programs are recorded."""
 
 import threading
+import time
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -14,6 +15,7 @@ from workbench.llm.model import Cancel
 from workbench.protocol.events import FileDelta
 from workbench.session.workspace import files, snapshots
 from workbench.session.workspace.repository import SnapshotRepository
+from workbench.session.workspace.watcher import native_changes
 from workbench.tools import BashTool
 
 
@@ -249,6 +251,30 @@ def test_directory_too_large_for_versions_delays_nothing_and_is_reported(recorde
     hold.set()
     assert len(notices) == 1
     assert "take long" in notices[0]
+
+
+def test_after_a_late_first_version_each_action_has_its_own_again(recorded, monkeypatch):
+    monkeypatch.setattr(files, "_PATIENCE", 0.5)
+    snapshot, ready = SnapshotRepository.snapshot, threading.Event()
+
+    def slow(self, paths=None, *, timeout=30.0):
+        time.sleep(0.3) if ready.is_set() else ready.wait(60)  # a large directory, on a busy machine
+        return snapshot(self, paths, timeout=timeout)
+
+    def late(messages, on_delta, cancel):
+        monkeypatch.setattr(files, "_PATIENCE", 60.0)
+        ready.set()
+        return write(one, "a.txt", "three")
+
+    monkeypatch.setattr(SnapshotRepository, "snapshot", slow)
+    one = recorded(changes=native_changes)
+    one.agent.script += [write(one, "a.txt", "one"), write(one, "a.txt", "two"), late]
+    one.agent.script += [*(write(one, "a.txt", str(number)) for number in range(5)), says("done")]
+    one.session.send("go")
+    one.run()
+    idle(one)
+    acted = [event.action_id for event in one.log() if event.kind == "action_observed"]
+    assert [event.action_id for event in versions(one) if event.version][-5:] == acted[-5:]
 
 
 def test_file_too_large_for_versions_does_not_make_the_watcher_look_broken(recorded):

@@ -47,7 +47,7 @@ _LONGEST = 60.0
 _PATIENCE = 2.0
 """The most seconds that an action waits for the snapshot before it."""
 _SHORT_PATIENCE = 0.1
-"""The same after an action for which the snapshot was not ready in time."""
+"""The same where one snapshot takes longer than that."""
 
 
 class WorkspaceFiles:
@@ -77,7 +77,6 @@ class WorkspaceFiles:
         self._writing: dict[str, int] = {}
         """The actions that may write and run now, by id, with the time when each started, in nanoseconds."""
         self._has_begun = False
-        self._patience = _PATIENCE
         self._copies: CopyRecorder | None = None
         self._recorder: SnapshotRecorder | None = None
         if repository is not None:
@@ -143,13 +142,14 @@ class WorkspaceFiles:
             self._copies.keep(self._log.state, action_id, tool, arguments, cancel)
 
     def _wait(self, cancel: Cancel) -> None:
-        """Wait a limited time for the snapshot before an action, and report if it is late."""
+        """Wait a limited time for the snapshot before an action, and report if it is late.
+
+        After a late one the full time counts again, so that the snapshots catch up, unless a single one takes longer.
+        """
         if self._recorder is None or not self._has_begun:
             return
-        if self._recorder.wait(cancel, self._patience):
-            self._patience = _PATIENCE
-        else:
-            self._patience = _SHORT_PATIENCE
+        patience = _SHORT_PATIENCE if self._recorder.is_slower_than(_PATIENCE) else _PATIENCE
+        if not self._recorder.wait(cancel, patience):
             self._recorder.report_slow()
 
     def explain(self, assessment: Assessment) -> Explained:

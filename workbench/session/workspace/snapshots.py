@@ -205,6 +205,8 @@ class SnapshotRecorder:
         self._last = last
         self._expected: dict[str, str | None] = {}
         self._cost = 0.0
+        self._began: float | None = None  # when the present snapshot began
+        self._duration = 0.0  # of the last snapshot, in seconds; the first one, of all files, does not count
         self._notices = SnapshotNotices(repository.workspace)
         self.faults = 0
         """How many snapshots in a row, up to the last one, could not be taken."""
@@ -251,6 +253,11 @@ class SnapshotRecorder:
                 self._changed.wait(0.05)
             self._waiting -= 1
             return not self._pending or cancel.is_set
+
+    def is_slower_than(self, seconds: float) -> bool:
+        """Return whether the last snapshot took longer, or the present one already does."""
+        began = self._began
+        return self._duration > seconds or (began is not None and time.monotonic() - began > seconds)
 
     def report_slow(self) -> None:
         """Report, once, that an action starts before the snapshot that should precede it was taken."""
@@ -307,6 +314,7 @@ class SnapshotRecorder:
             return self._pending == 1 and not self._is_writing()
 
     def _carry_out(self, request: SnapshotRequest) -> list[Event]:
+        self._began = time.monotonic()
         try:
             events = self._first(request) if request.cause == "first" else self._next(request)
         except SnapshotError as error:
@@ -314,6 +322,9 @@ class SnapshotRecorder:
         except (OSError, ValueError, RuntimeError) as error:  # this thread must not end: actions would wait for it
             logger.exception("a file version could not be taken")
             return self._fail(request, str(error))
+        finally:
+            self._duration = 0.0 if request.cause == "first" else time.monotonic() - self._began
+            self._began = None
         self.faults = 0
         return events
 
