@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
+import os
 import subprocess
 import sys
 import time
@@ -13,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+import pytest
 
+from workbench.cli.main import main
 from workbench.config.locations import Locations
 
 PATIENCE = 40.0
@@ -38,6 +42,30 @@ class Sandbox:
         return subprocess.run(
             command, input=stdin, capture_output=True, text=True, cwd=self.project, env=environment, timeout=90
         )
+
+    def command(self, *args: str, stdin: str = "", **env: str) -> subprocess.CompletedProcess[str]:
+        """Run a command to its end in this process, which takes a tenth of the CPU of a new one.
+
+        For commands that neither run an agent nor open a screen. What a start adds (the import path, the streams and
+        the exit code of a process) is a promise of `ohw` itself and has its own tests.
+        """
+        streams = {
+            name: io.TextIOWrapper(io.BytesIO(text.encode()), encoding="utf-8", write_through=True)
+            for name, text in (("stdin", stdin), ("stdout", ""), ("stderr", ""))
+        }
+        with pytest.MonkeyPatch.context() as patch, contextlib.chdir(self.project):
+            for name in set(os.environ) - set(self.env):
+                patch.delenv(name)
+            for name, value in {**self.env, **env}.items():
+                patch.setenv(name, value)
+            for name, stream in streams.items():
+                patch.setattr(sys, name, stream)
+            try:
+                code = main(args)
+            except SystemExit as end:
+                code = int(end.code or 0)
+        stdout, stderr = (streams[name].buffer.getvalue().decode() for name in ("stdout", "stderr"))
+        return subprocess.CompletedProcess(args, code, stdout, stderr)
 
     def start(self, *args: str, **more: Any) -> subprocess.Popen[str]:
         """Start a command."""

@@ -209,20 +209,20 @@ def test_decisions_command_lists_filters_and_exports(sandbox: Sandbox, monkeypat
     assert (listed.returncode, listed.stderr) == (0, "")
     assert len(listed.stdout.splitlines()) == 7
     assert f"rejected         you   HIGH     $ rm -rf build  (asked by {MODE})" in listed.stdout
-    everything = sandbox.ohw("decisions", "--all")
+    everything = sandbox.command("decisions", "--all")
     assert len(everything.stdout.splitlines()) == 22
     assert "ohw: not read: s9" in everything.stderr
     flags = ("--by", "you", "--risk", "high", "--verdict", "denied", "--tool", "bash", "--since", "2000-01-01")
-    assert sandbox.ohw("decisions", "s1", *flags).stdout.count("\n") == 1
-    assert sandbox.ohw("decisions", "--all", "--limit", "3").stdout.count("\n") == 3
-    assert json.loads(sandbox.ohw("decisions", "--json", "--rule", "allow $ pytest *").stdout)["by"] == "rule"
-    assert sandbox.ohw("decisions", "--words", "nothing").stdout == "No decisions.\n"
-    sandbox.ohw("decisions", "--all", "-o", "all.csv")
+    assert sandbox.command("decisions", "s1", *flags).stdout.count("\n") == 1
+    assert sandbox.command("decisions", "--all", "--limit", "3").stdout.count("\n") == 3
+    assert json.loads(sandbox.command("decisions", "--json", "--rule", "allow $ pytest *").stdout)["by"] == "rule"
+    assert sandbox.command("decisions", "--words", "nothing").stdout == "No decisions.\n"
+    sandbox.command("decisions", "--all", "-o", "all.csv")
     assert len(list(csv.DictReader((sandbox.project / "all.csv").read_text().splitlines()))) == 22
-    assert "must end in .json, .csv or .md" in sandbox.ohw("decisions", "-o", "all.txt").stderr
-    assert "give an ID or --all" in sandbox.ohw("decisions", "--all", "s1").stderr
-    assert sandbox.ohw("decisions", "--all", "--risk", "HIGH", "--by", "You").stdout.count("\n") == 6
-    assert sandbox.ohw("decisions", "--limit", "0").stdout == "No decisions.\n"
+    assert "must end in .json, .csv or .md" in sandbox.command("decisions", "-o", "all.txt").stderr
+    assert "give an ID or --all" in sandbox.command("decisions", "--all", "s1").stderr
+    assert sandbox.command("decisions", "--all", "--risk", "HIGH", "--by", "You").stdout.count("\n") == 6
+    assert sandbox.command("decisions", "--limit", "0").stdout == "No decisions.\n"
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_decisions_command_reports_what_it_cannot_filter_by(sandbox: Sandbox, mo
     for name, value in sandbox.env.items():
         monkeypatch.setenv(name, value)
     keep_decided("s1")
-    done = sandbox.ohw("decisions", "--all", *flags)
+    done = sandbox.command("decisions", "--all", *flags)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert repr(flags[1].partition(":")[2] or flags[1]) in done.stderr
 

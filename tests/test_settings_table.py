@@ -117,7 +117,7 @@ def test_projects_and_internal_names_set_nothing(sandbox: Sandbox):
 def test_config_command_hides_keys_and_reports_invalid_settings(sandbox: Sandbox):
     sandbox.locations.settings_file.parent.mkdir(parents=True)
     sandbox.locations.settings_file.write_text('mode = "hihg"\n[mcpServers.a]\ncommand = "x"\nenv = { T = "s3cret" }\n')
-    done = sandbox.ohw("config", OHW_API_KEY="sk-very-secret")
+    done = sandbox.command("config", OHW_API_KEY="sk-very-secret")
     assert done.returncode == 1
     assert "did you mean 'high'?" in done.stderr
     assert "s3cret" not in done.stdout

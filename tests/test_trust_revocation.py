@@ -197,30 +197,30 @@ def test_command_lists_and_revokes(sandbox: Sandbox):
     settings_file = sandbox.locations.settings_file
     settings_file.parent.mkdir(parents=True, exist_ok=True)
     settings_file.write_text(f"trusted = [{json.dumps(str(named))}]\n")
-    assert "No longer trusted" not in sandbox.ohw("trust").stdout
+    assert "No longer trusted" not in sandbox.command("trust").stdout
     agree(sandbox.locations, sandbox.project, fingerprint(sandbox.project))
-    page = sandbox.ohw("trust", "list").stdout
+    page = sandbox.command("trust", "list").stdout
     assert "\x1b" not in page
     assert f"● {sandbox.project}  trusted\n    rules · agreed by you on 2" in page
     assert "1 file of tools · agreed by your settings" in page
-    entries = [json.loads(line) for line in sandbox.ohw("trust", "--json").stdout.splitlines()]
+    entries = [json.loads(line) for line in sandbox.command("trust", "--json").stdout.splitlines()]
     assert {entry["path"]: entry["state"] for entry in entries} == {
         str(named): "trusted",
         str(sandbox.project): "trusted",
     }
-    done = sandbox.ohw("trust", "revoke", str(sandbox.home / "never"))
+    done = sandbox.command("trust", "revoke", str(sandbox.home / "never"))
     assert (done.returncode, "is not trusted; `ohw trust` lists" in done.stderr) == (2, True)
-    assert "`ohw trust revoke PATH`" in sandbox.ohw("trust", "revoke").stderr
+    assert "`ohw trust revoke PATH`" in sandbox.command("trust", "revoke").stderr
     done = sandbox.ohw("trust", "revoke", ".", str(named))
     assert f"No longer trusted: {sandbox.project}\n" in done.stdout
     assert f"Still named under `trusted` in {settings_file}: 1." in done.stdout
     sandbox.env["OHW_MODEL"] = sandbox.script(finish())
     assert "the rules in" in sandbox.ohw("run", "go").stderr
-    (row,) = (json.loads(line) for line in sandbox.ohw("trust", "--json").stdout.splitlines())
+    (row,) = (json.loads(line) for line in sandbox.command("trust", "--json").stdout.splitlines())
     assert (row["path"], row["state"]) == (str(named), "revoked")
     settings_file.write_text("")
-    sandbox.ohw("trust", "revoke", "--all")
-    assert sandbox.ohw("trust").stdout.startswith("No directory is trusted.")
+    sandbox.command("trust", "revoke", "--all")
+    assert sandbox.command("trust").stdout.startswith("No directory is trusted.")
 
 
 @pytest.mark.parametrize("words", [("--all",), ("list", "--all"), ("list", "."), ("list", ".", "--json")], ids=" ".join)
@@ -228,7 +228,7 @@ def test_listing_with_what_only_revokes_is_refused_and_revokes_nothing(sandbox: 
     (sandbox.project / ".ohw").mkdir()
     (sandbox.project / ".ohw/rules.toml").write_text(RULES)
     agree(sandbox.locations, sandbox.project, fingerprint(sandbox.project))
-    done = sandbox.ohw("trust", *words)
+    done = sandbox.command("trust", *words)
     assert (done.returncode, done.stdout) == (2, "")
     assert "`ohw trust revoke --all`" in done.stderr
     assert is_trusted(sandbox.project, agreed(sandbox.locations))

@@ -5,6 +5,8 @@ import gc
 import os
 import sys
 
+# httpx loads its own command if it can, with click and rich, which no engine and no run needs.
+sys.modules["httpx._main"] = None  # type: ignore[assignment]
 _NO_MEMORY = b"ohw: the system refused more memory; close other programs or raise the limit (ulimit -v, ulimit -u)\n"
 """Encoded in advance: `cli` reports this too, but cannot when no memory is left at all."""
 
@@ -17,7 +19,8 @@ def main() -> int:
         here = ""
     if here:
         sys.path[:] = without_workspace(sys.path, here, os.environ.get("PYTHONPATH", ""))
-    gc.set_threshold(50_000)  # the objects made by imports stay, so collections during the start free nothing
+    # Imports make 120,000 objects, which stay: a collection before the program is loaded frees nothing.
+    gc.set_threshold(200_000)
     try:
         from workbench.cli.main import main as run  # only now: before, its imports could be modules of that directory
 

@@ -38,6 +38,8 @@ def test_every_test_contains_a_check():
     ("module", "unwanted"),
     [
         ("workbench.tui.app", ("litellm", "openai", "mcp", "playwright", "pydantic")),
+        ("workbench.__main__, httpx", ("click", "rich", "pygments")),
+        ("workbench.engine.__main__, httpx", ("click", "rich", "pygments")),
         ("workbench.session.session", ("textual", "litellm", "openai")),
         ("workbench.cli.main", ("textual", "pydantic", "litellm", "rich")),
         ("workbench.tools.registry", ("pexpect", "textual", "litellm")),

@@ -45,7 +45,7 @@ def test_a_run_goes_on_with_the_fallback_model_and_says_so(sandbox: Sandbox):
     assert [each["cost"] for each in responses] == [pytest.approx(120e-6)] * 2
     assert "from the fallback" in done.stdout
     (session,) = list_sessions(sandbox.locations)
-    assert sandbox.ohw("export", session.id).stdout.count(f"*{NOTICE}*") == 1
+    assert sandbox.command("export", session.id).stdout.count(f"*{NOTICE}*") == 1
 
 
 def test_a_run_in_which_no_model_answers_names_them_all(sandbox: Sandbox):
@@ -106,13 +106,13 @@ def test_an_agent_of_a_program_brings_its_own_models(local_sandbox: Sandbox):
 def test_models_are_listed_with_their_fallback_models(sandbox: Sandbox):
     with ModelServer() as one, ModelServer() as two:
         write_models(sandbox, one, two)
-        assert f"● one  openai/first at {one.base_url}  (else two)\n" in sandbox.ohw("models").stdout
+        assert f"● one  openai/first at {one.base_url}  (else two)\n" in sandbox.command("models").stdout
 
 
 def test_a_test_of_a_model_asks_no_other(sandbox: Sandbox):
     with ModelServer([BUSY] * 5) as one, ModelServer([Turn("not asked")]) as two:
         write_models(sandbox, one, two)
-        done = sandbox.ohw("models", "test", "one")
+        done = sandbox.command("models", "test", "one")
         assert two.requests == []
     assert done.returncode == 1
     assert "is failing (HTTP 503)" in done.stderr

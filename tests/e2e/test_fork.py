@@ -18,22 +18,22 @@ from workbench.session.storage.store import Store
 def test_fork_continues_and_returns_into_the_shared_history(sandbox: Sandbox):
     session = ran(sandbox)
     later = files(sandbox)
-    listed = [line.split()[0] for line in sandbox.ohw("rewind", session).stdout.splitlines()]
-    assert "event 3 is no checkpoint" in sandbox.ohw("fork", session, "--at", "3").stderr
-    assert "no event 999" in sandbox.ohw("fork", session, "--at", "999").stderr
+    listed = [line.split()[0] for line in sandbox.command("rewind", session).stdout.splitlines()]
+    assert "event 3 is no checkpoint" in sandbox.command("fork", session, "--at", "3").stderr
+    assert "no event 999" in sandbox.command("fork", session, "--at", "999").stderr
     done = sandbox.ohw("fork", session)
     fork = done.stdout.split()[0]
     assert f"ohw resume {fork}" in done.stdout, done.stderr
-    assert [line.split()[0] for line in sandbox.ohw("rewind", fork).stdout.splitlines()] == listed
+    assert [line.split()[0] for line in sandbox.command("rewind", fork).stdout.splitlines()] == listed
 
-    done = sandbox.ohw("rewind", fork, listed[1], "--yes")
+    done = sandbox.command("rewind", fork, listed[1], "--yes")
     assert "create  old.txt" in done.stdout, done.stderr
     assert files(sandbox) == {"a.txt": "mine\none\n", "old.txt": "old\n"}
-    sandbox.ohw("rewind", fork, "--redo", "--yes")
+    sandbox.command("rewind", fork, "--redo", "--yes")
     assert files(sandbox) == later
 
     delete(sandbox.locations, session)
-    exported = [json.loads(line) for line in sandbox.ohw("export", fork, "--jsonl").stdout.splitlines()]
+    exported = [json.loads(line) for line in sandbox.command("export", fork, "--jsonl").stdout.splitlines()]
     assert [event["seq"] for event in exported] == list(range(1, len(exported) + 1))
     assert exported[0]["id"] == fork
     assert "forked" in [event["kind"] for event in exported]
@@ -74,13 +74,13 @@ def test_fork_in_a_worktree_has_the_files_of_its_event_and_goes_back_and_on(sand
     (project / "gone.txt").unlink()
     session = ran(sandbox)
     later = content(project)
-    message, first, _ = (line.split()[0] for line in sandbox.ohw("rewind", session).stdout.splitlines())
+    message, first, _ = (line.split()[0] for line in sandbox.command("rewind", session).stdout.splitlines())
     beside = project.parent / "other"
 
-    assert "exists already" in sandbox.ohw("fork", session, "--worktree", str(project)).stderr
-    assert "is inside the directory of the session" in sandbox.ohw("fork", session, "--worktree", "inner").stderr
-    assert "create it first" in sandbox.ohw("fork", session, "--worktree", "no/such/dir").stderr
-    done = sandbox.ohw("fork", session, "--at", first, "--worktree", str(beside))
+    assert "exists already" in sandbox.command("fork", session, "--worktree", str(project)).stderr
+    assert "is inside the directory of the session" in sandbox.command("fork", session, "--worktree", "inner").stderr
+    assert "create it first" in sandbox.command("fork", session, "--worktree", "no/such/dir").stderr
+    done = sandbox.command("fork", session, "--at", first, "--worktree", str(beside))
     fork = done.stdout.split()[0]
     assert f"Its directory: {beside}" in done.stdout, done.stderr
     before = {
@@ -92,18 +92,18 @@ def test_fork_in_a_worktree_has_the_files_of_its_event_and_goes_back_and_on(sand
     assert content(beside) == {**before, "a.txt": "mine\none\n"}
     assert run_git(["rev-parse", "--abbrev-ref", "HEAD"], cwd=beside).output == f"ohw/{fork}\n".encode()
 
-    done = sandbox.ohw("rewind", fork, message, "--yes")
+    done = sandbox.command("rewind", fork, message, "--yes")
     assert "not in the file versions" not in done.stdout, done.stderr
     assert "write   a.txt" in done.stdout, (done.stdout, done.stderr)
     assert content(beside) == before
-    sandbox.ohw("rewind", fork, "--redo", "--yes")
+    sandbox.command("rewind", fork, "--redo", "--yes")
     assert content(beside) == {**before, "a.txt": "mine\none\n"}
     assert content(project) == later
 
 
 def test_fork_of_a_directory_without_a_repository_is_a_copy_beside_it(sandbox: Sandbox):
     session = ran(sandbox)
-    done = sandbox.ohw("fork", session, "--worktree")
+    done = sandbox.command("fork", session, "--worktree")
     copy = Path(done.stdout.split("Its directory: ")[1].splitlines()[0])
     assert copy.parent == sandbox.project.parent
     assert content(copy) == files(sandbox)

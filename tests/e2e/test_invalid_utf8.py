@@ -73,11 +73,11 @@ def test_session_in_a_directory_whose_name_is_not_utf8_is_resumed_listed_and_exp
         assert terminal.wait_exit() == 0
         assert "Traceback" not in terminal.text()
     assert (directory / "here").read_bytes() == os.fsencode(directory) + b"\n"
-    assert name in sandbox.ohw("sessions").stdout
+    assert name in sandbox.command("sessions").stdout
     for how in ("--markdown", "--html", "--svg", "--cast", "--jsonl"):
-        done = sandbox.ohw("export", how, "-o", str(sandbox.home / f"x{how}"), name)
+        done = sandbox.command("export", how, "-o", str(sandbox.home / f"x{how}"), name)
         assert (done.returncode, "Traceback" in done.stderr) == (0, False), how
-    taken = sandbox.ohw("import", str(sandbox.home / "x--jsonl"))
+    taken = sandbox.command("import", str(sandbox.home / "x--jsonl"))
     assert taken.returncode == 0, taken.stderr
 
 

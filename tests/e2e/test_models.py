@@ -137,9 +137,9 @@ def test_models_command_lists_profiles_and_keys_by_name_only(sandbox: Sandbox):
 def test_models_test_makes_one_real_call(sandbox: Sandbox):
     with ModelServer([Turn("Ready.")]) as one, ModelServer([Fault(401, "bad key sk-second-secret")]) as two:
         write_profiles(sandbox, one, two)
-        good = sandbox.ohw("models", "test", "one", **KEYS)
-        bad = sandbox.ohw("models", "test", "two", **KEYS)
-        none = sandbox.ohw("models", "test")
+        good = sandbox.command("models", "test", "one", **KEYS)
+        bad = sandbox.command("models", "test", "two", **KEYS)
+        none = sandbox.command("models", "test")
     assert good.returncode == 0, good.stderr
     assert good.stdout.startswith('one OK ("Ready.") in ')
     assert "100 in / 20 out · price unknown" in good.stdout

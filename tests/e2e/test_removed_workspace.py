@@ -104,7 +104,7 @@ def test_pipe_in_place_of_a_file_does_not_block(sandbox: Sandbox, place: str):
         assert "Traceback" not in output
         assert done.returncode == (2 if place == "settings.toml" else 0)
         assert place != "settings.toml" or "not a regular file" in output
-    assert "fifo" not in sandbox.ohw("sessions").stdout
+    assert "fifo" not in sandbox.command("sessions").stdout
 
 
 _READERS: dict[str, tuple[str, Callable[[Path], object]]] = {

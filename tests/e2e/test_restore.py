@@ -37,13 +37,13 @@ def test_deleted_ignored_directory_is_restored(sandbox: Sandbox):
     assert "deletes 3 files in build/ (can be undone: backup of 3 files)" in reasons
     assert any("`ohw restore" in event["notice"] for event in log if event["kind"] == "version_taken")
 
-    listed = sandbox.ohw("restore").stdout
+    listed = sandbox.command("restore").stdout
     assert "rm -rf build" in listed
     assert "3 files" in listed
     done = sandbox.ohw("restore", listed.split()[0])
     assert "3 files restored" in done.stdout, done.stderr
     assert (sandbox.project / "build/deep/2.o").read_bytes() == bytes(range(2, 256))
-    assert "as it was" in sandbox.ohw("restore", listed.split()[0]).stdout
+    assert "as it was" in sandbox.command("restore", listed.split()[0]).stdout
 
 
 def test_hidden_character_does_not_hide_deletions_or_prevent_copies(sandbox: Sandbox):
@@ -55,9 +55,9 @@ def test_hidden_character_does_not_hide_deletions_or_prevent_copies(sandbox: San
         ("MEDIUM", "deletes 3 files in build/ (can be undone: backup of 3 files)"),
         ("LOW", ""),
     ]
-    listed = sandbox.ohw("restore").stdout
+    listed = sandbox.command("restore").stdout
     assert "echo 'p\\u0430x\\u200b'" in listed
-    sandbox.ohw("restore", listed.split()[0])
+    sandbox.command("restore", listed.split()[0])
     assert (sandbox.project / "build/deep/2.o").read_bytes() == bytes(range(2, 256))
 
 
@@ -66,12 +66,12 @@ def test_newer_content_is_overwritten_only_with_force(sandbox: Sandbox):
     log = sandbox.project / "own.log"
     log.write_text("old\n")
     events(sandbox, "echo new > own.log")
-    name = sandbox.ohw("restore").stdout.split()[0]
+    name = sandbox.command("restore").stdout.split()[0]
     log.write_text("newer work\n")
-    refused = sandbox.ohw("restore", name)
+    refused = sandbox.command("restore", name)
     assert (refused.returncode, log.read_text()) == (1, "newer work\n")
     assert "own.log" in refused.stderr
-    assert sandbox.ohw("restore", name, "--force").returncode == 0
+    assert sandbox.command("restore", name, "--force").returncode == 0
     assert log.read_text() == "old\n"
 
 
@@ -81,8 +81,8 @@ def test_files_already_in_a_version_are_restored_the_same_way(sandbox: Sandbox):
     log = events(sandbox, "rm -rf src")
     reasons = [reason for event in log if event["kind"] == "action_assessed" for reason in event["reasons"]]
     assert "deletes 1 file in src/ (can be undone: backup of 1 file)" in reasons
-    copy = sandbox.ohw("restore").stdout.split()[0]
-    assert "1 file restored" in sandbox.ohw("restore", copy).stdout
+    copy = sandbox.command("restore").stdout.split()[0]
+    assert "1 file restored" in sandbox.command("restore", copy).stdout
     assert (sandbox.project / "src/a.py").read_text() == "x = 1\n"
 
 
@@ -171,13 +171,13 @@ def test_every_deleted_file_is_restored_byte_for_byte(sandbox: Sandbox, command:
     before = tree_of(sandbox.project / "src")
     events(sandbox, command)
     assert not (sandbox.project / "src").exists()
-    listed = sandbox.ohw("restore").stdout.splitlines()
+    listed = sandbox.command("restore").stdout.splitlines()
     assert len(listed) == 1, "one command has one copy of all it deletes"
     copy = listed[0].split()[0]
-    done = sandbox.ohw("restore", copy)
+    done = sandbox.command("restore", copy)
     assert done.returncode == 0, done.stderr
     assert tree_of(sandbox.project / "src") == before
-    assert "as it was" in sandbox.ohw("restore", copy).stdout
+    assert "as it was" in sandbox.command("restore", copy).stdout
 
 
 def test_any_path_of_any_version_is_restored(sandbox: Sandbox):
@@ -187,17 +187,17 @@ def test_any_path_of_any_version_is_restored(sandbox: Sandbox):
         sandbox, "chmod 644 src/key.pem; echo other > src/latin.txt; rm src/link; rm -r src/deep; rm src/many-*"
     )
     assert tree_of(sandbox.project / "src") != before
-    first = sandbox.ohw("restore", "--versions").stdout.splitlines()[-1].split()[0]
+    first = sandbox.command("restore", "--versions").stdout.splitlines()[-1].split()[0]
     listed = [file for event in log if event["kind"] == "version_taken" for file in event["files"]]
     assert len(listed) > 450, "files beyond those whose texts an event holds are listed too"
-    assert sandbox.ohw("restore", first, "src/many-449").returncode == 0
+    assert sandbox.command("restore", first, "src/many-449").returncode == 0
     assert (sandbox.project / "src/many-449").read_text() == "449\n"
-    assert "name the files" in sandbox.ohw("restore", first).stderr
-    assert "contains nothing at nosuch" in sandbox.ohw("restore", first, "nosuch").stderr
-    assert "not in" in sandbox.ohw("restore", first, "../elsewhere").stderr
-    assert "1 file restored" in sandbox.ohw("restore", first, "src/link").stdout
-    assert "have changed since: src/latin.txt" in sandbox.ohw("restore", first, "src").stderr
-    done = sandbox.ohw("restore", first, "src", "--force")
+    assert "name the files" in sandbox.command("restore", first).stderr
+    assert "contains nothing at nosuch" in sandbox.command("restore", first, "nosuch").stderr
+    assert "not in" in sandbox.command("restore", first, "../elsewhere").stderr
+    assert "1 file restored" in sandbox.command("restore", first, "src/link").stdout
+    assert "have changed since: src/latin.txt" in sandbox.command("restore", first, "src").stderr
+    done = sandbox.command("restore", first, "src", "--force")
     assert "restored" in done.stdout, done.stderr
     assert tree_of(sandbox.project / "src") == before
 
@@ -214,9 +214,9 @@ def test_file_too_large_for_a_copy_is_reported_in_advance(sandbox: Sandbox):
 
 
 def test_unknown_copy_is_reported(sandbox: Sandbox):
-    done = sandbox.ohw("restore", "abc")
+    done = sandbox.command("restore", "abc")
     assert (done.returncode, "name the files" in done.stderr) == (2, True)
-    done = sandbox.ohw("restore", "abcdef12", ".")
+    done = sandbox.command("restore", "abcdef12", ".")
     assert (done.returncode, "there is no version abcdef12" in done.stderr) == (1, True)
 
 
@@ -238,7 +238,7 @@ def test_private_file_is_restored_as_private_and_its_secret_is_not_listed(sandbo
     private.write_text("A=1\n")
     private.chmod(0o600)
     events(sandbox, "rm .env")
-    assert sandbox.ohw("restore", sandbox.ohw("restore").stdout.split()[0]).returncode == 0
+    assert sandbox.command("restore", sandbox.command("restore").stdout.split()[0]).returncode == 0
     assert (private.read_text(), private.stat().st_mode & 0o777) == ("A=1\n", 0o600)
 
 
@@ -249,7 +249,7 @@ def test_sub_agents_command_has_a_copy_that_the_parent_reports(sandbox: Sandbox)
     log = [json.loads(line) for line in done.stdout.splitlines()]
     (copied,) = [event for event in log if event["kind"] == "version_taken" and event["copy_id"]]
     assert "a copy of 3 files is kept" in copied["notice"]
-    assert sandbox.ohw("restore", copied["copy_id"]).returncode == 0
+    assert sandbox.command("restore", copied["copy_id"]).returncode == 0
     assert (sandbox.project / "build/deep/2.o").exists()
 
 
@@ -282,20 +282,20 @@ def test_forged_list_of_copies_is_harmless(sandbox: Sandbox):
     wrong = ({"id": 5}, {"at": None}, {"modes": {"a": "b"}}, {"version": "--upload-pack=touch evil", "id": "--up"})
     lines = [*FORGED, *(json.dumps(copy | each) for each in wrong), whole]
     store.write_text("\n".join(lines), errors="surrogateescape")
-    done = sandbox.ohw("restore")
+    done = sandbox.command("restore")
     assert (done.returncode, len(done.stdout.splitlines())) == (0, 1), done.stderr
     outside = sandbox.home / "victim"
     outside.mkdir()
     (sandbox.project / "build").symlink_to(outside)
-    refused = sandbox.ohw("restore", copy["id"])
+    refused = sandbox.command("restore", copy["id"])
     assert (refused.returncode, refused.stderr) == (
         1,
         "ohw: these files have changed since: build; --force overwrites them\n",
     )
-    replaced = sandbox.ohw("restore", copy["id"], "--force")
+    replaced = sandbox.command("restore", copy["id"], "--force")
     assert (replaced.returncode, (sandbox.project / "build").is_symlink()) == (0, False), replaced.stderr
     assert not list(outside.iterdir())
     store.unlink()
     os.mkfifo(store)
-    listed = sandbox.ohw("restore")
+    listed = sandbox.command("restore")
     assert (listed.returncode, copy["id"] in listed.stdout) == (0, False), listed.stderr

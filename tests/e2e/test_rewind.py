@@ -24,10 +24,10 @@ def files(sandbox: Sandbox) -> dict[str, str]:
 def test_session_goes_back_to_a_checkpoint_and_on_again(sandbox: Sandbox):
     session = ran(sandbox)
     later = files(sandbox)
-    listed = sandbox.ohw("rewind", session).stdout.splitlines()
+    listed = sandbox.command("rewind", session).stdout.splitlines()
     assert "before: go" in listed[0]
     assert "2 files" in listed[2], listed
-    refused = sandbox.ohw("rewind", session, "2", "--only", "files")
+    refused = sandbox.command("rewind", session, "2", "--only", "files")
     assert "--yes rewinds without a question" in refused.stderr
     assert files(sandbox) == later
 
@@ -36,27 +36,28 @@ def test_session_goes_back_to_a_checkpoint_and_on_again(sandbox: Sandbox):
     assert "  create  old.txt" in done.stdout, done.stderr
     assert "  delete  d/new.txt" in done.stdout
     assert files(sandbox) == {"a.txt": "mine\none\n", "old.txt": "old\n"}
-    *active, branch = sandbox.ohw("rewind", session).stdout.splitlines()
+    *active, branch = sandbox.command("rewind", session).stdout.splitlines()
     assert [line.split()[0] for line in active] == [listed[0].split()[0], first]
     assert "back to before the rewind: go" in branch
-    sandbox.ohw("rewind", session, "--redo", "--yes")
+    sandbox.command("rewind", session, "--redo", "--yes")
     assert files(sandbox) == later
 
 
 def test_event_that_is_no_checkpoint_is_refused(sandbox: Sandbox):
     session = ran(sandbox)
-    assert f"event 3 is no checkpoint; `ohw rewind {session}` lists them" in sandbox.ohw("rewind", session, "3").stderr
-    assert "was never rewound" in sandbox.ohw("rewind", session, "--redo", "--yes").stderr
+    refused = sandbox.command("rewind", session, "3")
+    assert f"event 3 is no checkpoint; `ohw rewind {session}` lists them" in refused.stderr
+    assert "was never rewound" in sandbox.command("rewind", session, "--redo", "--yes").stderr
 
 
 def test_export_has_all_branches_and_its_import_is_where_the_session_is(sandbox: Sandbox):
     session = ran(sandbox)
-    message = sandbox.ohw("rewind", session).stdout.split()[0]
-    sandbox.ohw("rewind", session, message, "--yes")
+    message = sandbox.command("rewind", session).stdout.split()[0]
+    sandbox.command("rewind", session, message, "--yes")
     assert files(sandbox) == {"a.txt": "mine\n", "old.txt": "old\n"}
     exported = sandbox.home / "session.jsonl"
-    sandbox.ohw("export", session, "-o", str(exported))
+    sandbox.command("export", session, "-o", str(exported))
     kinds = [json.loads(line)["kind"] for line in exported.read_text().splitlines()]
     assert kinds.count("action_observed") >= 2
-    done = sandbox.ohw("import", str(exported))
-    assert "before: go" not in sandbox.ohw("rewind", "--last").stdout, done.stdout
+    done = sandbox.command("import", str(exported))
+    assert "before: go" not in sandbox.command("rewind", "--last").stdout, done.stdout

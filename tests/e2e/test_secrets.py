@@ -98,8 +98,8 @@ def test_output_and_exports_show_no_secret_from_file_snapshots(sandbox: Sandbox)
     events = [json.loads(line) for line in done.stdout.splitlines()]
     deltas = [file for event in events if event["kind"] == "version_taken" for file in event["files"]]
     assert [file["after"] for file in deltas] == ["DB_PASSWORD=‹secret DB_PASSWORD›\n"]
-    texts = {form: sandbox.ohw("export", f"--{form}").stdout for form in ("jsonl", "markdown", "html")}
-    texts |= {"events": done.stdout, "list": sandbox.ohw("sessions").stdout, "narration": done.stderr}
+    texts = {form: sandbox.command("export", f"--{form}").stdout for form in ("jsonl", "markdown", "html")}
+    texts |= {"events": done.stdout, "list": sandbox.command("sessions").stdout, "narration": done.stderr}
     texts |= {"names": " ".join(path.name for path in sandbox.locations.data.rglob("*"))}
     assert [name for name, text in texts.items() if secret in text or "dor-99" in text] == []
     assert all(texts.values())

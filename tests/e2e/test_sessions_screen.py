@@ -49,10 +49,10 @@ def test_session_with_a_flipped_bit_is_reported_repaired_and_continued(sandbox: 
     at = data.rindex(b"The parser is fixed.")
     data[at] ^= 1
     path.write_bytes(data)
-    listed = sandbox.ohw("sessions")
+    listed = sandbox.command("sessions")
     assert "damaged" in listed.stdout
     assert "checksum differs" in listed.stdout
-    assert "Uhe parser" not in listed.stdout + sandbox.ohw("export", path.stem).stdout
+    assert "Uhe parser" not in listed.stdout + sandbox.command("export", path.stem).stdout
     options = ("resume", path.stem, "--workspace", str(sandbox.project), "--model", model)
     with Terminal(options, 110, 34, sandbox.env) as terminal:
         terminal.wait_until(
@@ -65,11 +65,11 @@ def test_session_with_a_flipped_bit_is_reported_repaired_and_continued(sandbox: 
         terminal.press("ctrl+d")
         terminal.wait_exit()
     assert path.read_bytes() == data
-    repaired = sandbox.ohw("sessions", "repair")
+    repaired = sandbox.command("sessions", "repair")
     assert repaired.returncode == 0, repaired.stderr
     assert "saved; lost: event" in repaired.stdout
     assert path.with_name(f"{path.name}.damaged").read_bytes() == data
-    assert sandbox.ohw("sessions", "repair").stdout == "No session is damaged.\n"
+    assert sandbox.command("sessions", "repair").stdout == "No session is damaged.\n"
     with Terminal(options, 110, 34, sandbox.env) as terminal:
         terminal.wait_until(lambda screen: "damaged and" in screen and "lost" in screen, "what was lost")
         terminal.type("go on")
@@ -77,4 +77,4 @@ def test_session_with_a_flipped_bit_is_reported_repaired_and_continued(sandbox: 
         terminal.wait_for("nothing more that I can say")
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
-    assert "was damaged and repaired" in sandbox.ohw("export", path.stem).stdout
+    assert "was damaged and repaired" in sandbox.command("export", path.stem).stdout

@@ -132,7 +132,7 @@ def test_damaged_session_is_reported_and_its_file_is_unchanged(sandbox: Sandbox,
     path = session_path(sandbox.locations, session.id)
     damage(path)
     left = path.read_bytes()
-    assert "damaged" in sandbox.ohw("sessions").stdout
+    assert "damaged" in sandbox.command("sessions").stdout
     with Terminal(["resume", session.id], 110, 30, sandbox.env) as terminal:
         assert terminal.wait_exit() == 1
         screen_text = " ".join(terminal.text().split())

@@ -115,17 +115,17 @@ def test_tools_are_listed_with_the_kinds_of_sub_agents(sandbox: Sandbox):
     own = sandbox.locations.agents
     own.mkdir(parents=True)
     (own / "mine.md").write_text("---\nname: mine\ndescription: My own.\nread_only: true\n---\nDo.\n")
-    done = sandbox.ohw("tools")
+    done = sandbox.command("tools")
     path = sandbox.project / AGENTS[0] / "tester.md"
     assert f"tester                 on: a kind of sub-agent, {path}\n  tools: terminal · model: opus\n" in done.stdout
     assert f"mine                   on: a kind of sub-agent, {own / 'mine.md'}\n  read-only · all tools" in done.stdout
     assert "reviewer               on: a kind of sub-agent, built-in\n  read-only · tools: execute_bash" in done.stdout
     assert f"{path}: model: opus is not a saved model" in done.stderr
-    listed = json.loads(sandbox.ohw("tools", "--json", "--all").stdout)
+    listed = json.loads(sandbox.command("tools", "--json", "--all").stdout)
     kinds = {entry["name"]: entry for entry in listed if entry["from"] == "Sub-agents"}
     assert list(kinds) == ["browsing", "explorer", "mine", "reviewer", "tester"]
     assert kinds["tester"]["description"] == "Runs the tests.\n\nRun the tests twice."
-    plain = json.loads(sandbox.ohw("tools", "--json").stdout)
+    plain = json.loads(sandbox.command("tools", "--json").stdout)
     assert not {"reviewer", "tester"} & {entry["name"] for entry in plain}
 
 
@@ -149,4 +149,4 @@ def test_screen_shows_the_kind_of_the_settings_and_what_it_has(sandbox: Sandbox)
     assert not (sandbox.project / "made").exists()
     (child,) = [entry for entry in list_sessions(sandbox.locations) if entry.parent]
     assert child.agent == "tester"
-    assert "tester, sub-agent of" in sandbox.ohw("sessions").stdout
+    assert "tester, sub-agent of" in sandbox.command("sessions").stdout

@@ -30,7 +30,7 @@ def test_headless_run_delegates_to_two_sub_agents(sandbox: Sandbox):
     assert {event["agent"] for event in events if event["kind"] == "delegate_step"} == {"left", "right"}
     assert [(sandbox.project / name).read_text() for name in "lr"] == ["met\n", "met\n"]
     assert "  left ▸ execute_bash: touch l" in done.stderr
-    listed = sandbox.ohw("sessions").stdout
+    listed = sandbox.command("sessions").stdout
     assert listed.count("sub-agent of") == 2
     assert not sandbox.processes()
 

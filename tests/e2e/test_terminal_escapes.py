@@ -212,8 +212,8 @@ def test_commands_print_only_harmless_bytes(sandbox: Sandbox):
     (sandbox.project / "text").write_text(hostile("output"))
     model = sandbox.script(bash("cat text"), finish(hostile("done")))
     run = sandbox.ohw("run", "-", "--model", model, "--mode", "never", stdin=hostile("prompt"))
-    rated = sandbox.ohw("risk", hostile("x"), f"echo '{hostile('x')}'")
-    listed = sandbox.ohw("sessions")
+    rated = sandbox.command("risk", hostile("x"), f"echo '{hostile('x')}'")
+    listed = sandbox.command("sessions")
     assert run.returncode == 0, run.stderr
     for done in (run, rated, listed):
         assert strange((done.stdout + done.stderr).encode("utf-8", "surrogateescape"), allowed=PLAIN) == []

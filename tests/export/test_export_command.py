@@ -30,19 +30,19 @@ def test_session_is_exported_in_each_format_and_imported(sandbox: Sandbox):
     assert done.returncode == 0
     assert "All **done**." in done.stdout
     page = sandbox.home / "page.html"
-    assert sandbox.ohw("export", "-o", str(page)).returncode == 0
+    assert sandbox.command("export", "-o", str(page)).returncode == 0
     assert "<strong>done</strong>" in page.read_text()
     assert "&lt;something&gt;" in page.read_text()
     assert stat.S_IMODE(page.stat().st_mode) == 0o600
-    lines = sandbox.ohw("export", name, "--jsonl").stdout
+    lines = sandbox.command("export", name, "--jsonl").stdout
     assert [json.loads(line)["seq"] for line in lines.splitlines()] == list(range(1, lines.count("\n") + 1))
-    assert sandbox.ohw("export", name, "--jsonl", "--at", "2").stdout == "".join(lines.splitlines(True)[:2])
+    assert sandbox.command("export", name, "--jsonl", "--at", "2").stdout == "".join(lines.splitlines(True)[:2])
     again = sandbox.ohw("import", "-", stdin=lines)
     assert again.returncode == 0
     assert {each.title for each in list_sessions(sandbox.locations)} == {"Say <something>"}
     assert len(list_sessions(sandbox.locations)) == 2  # the id is in use, so it gets another one
     copy = again.stdout.split("\n")[0]
-    assert sandbox.ohw("export", copy, "--jsonl").stdout.splitlines()[1:] == lines.splitlines()[1:]
+    assert sandbox.command("export", copy, "--jsonl").stdout.splitlines()[1:] == lines.splitlines()[1:]
 
 
 HOSTILE = [
@@ -79,7 +79,7 @@ def folded(sandbox: Sandbox, name: str) -> tuple[State, list[Event]]:
 
 
 def test_import_grants_no_permissions_and_closes_open_actions(sandbox: Sandbox):
-    done = sandbox.ohw("import", "-", stdin=hostile(sandbox), OHW_MODEL="scripted/demo", OHW_MODE="high")
+    done = sandbox.command("import", "-", stdin=hostile(sandbox), OHW_MODEL="scripted/demo", OHW_MODE="high")
     assert done.returncode == 0, done.stderr
     assert "mode (high), model (scripted/demo) and rules are yours" in done.stderr
     assert f"works in {sandbox.project}" in done.stderr
@@ -92,10 +92,10 @@ def test_import_grants_no_permissions_and_closes_open_actions(sandbox: Sandbox):
 
 
 def test_import_cannot_set_never_ask_mode_or_start_a_second_session(sandbox: Sandbox):
-    done = sandbox.ohw("import", "-", stdin=hostile(sandbox), OHW_MODE="never", OHW_MODEL="scripted/demo")
+    done = sandbox.command("import", "-", stdin=hostile(sandbox), OHW_MODE="never", OHW_MODEL="scripted/demo")
     assert "mode (medium)" in done.stderr
     again = {"seq": len(HOSTILE) + 1, "at": "2026-01-01T10:00:00Z", **HOSTILE[0]}
-    done = sandbox.ohw("import", "-", stdin=hostile(sandbox) + json.dumps(again) + "\n")
+    done = sandbox.command("import", "-", stdin=hostile(sandbox) + json.dumps(again) + "\n")
     assert (done.returncode, "starts another session" in done.stderr) == (1, True)
 
 
@@ -169,7 +169,7 @@ def test_failed_export_or_import_is_reported_in_one_line(sandbox: Sandbox):
         (["import", str(deep)], "session_started"),
         (["import", str(moving)], "its directory is not an absolute path"),
     ):
-        done = sandbox.ohw(*args)
+        done = sandbox.command(*args)
         assert done.returncode in (1, 2)
         assert message in done.stderr
         assert done.stderr.count("\n") == 1

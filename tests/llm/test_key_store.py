@@ -204,13 +204,13 @@ def test_models_command_says_where_each_key_comes_from(sandbox):
         f'[models.house]\nmodel = "openai/x"\napi_base = "{HERE}"\n'
         '[models.big]\nmodel = "openai/gpt-5"\n[models.quick]\nmodel = "groq/x"\n'
     )
-    done = sandbox.ohw("models")
+    done = sandbox.command("models")
     assert f"(key: saved in {stored.path})" in done.stdout
     assert "openai/gpt-5  (key: OPENAI_API_KEY is set)" in done.stdout
     assert "groq/x  (key: saved in the system keyring)" in done.stdout
     assert "groq: in the system keyring" in done.stdout
     assert KEY not in done.stdout + done.stderr
-    assert "deleted" in sandbox.ohw("models", "forget", "openai").stdout
-    again = sandbox.ohw("models", "forget", "openai")
+    assert "deleted" in sandbox.command("models", "forget", "openai").stdout
+    again = sandbox.command("models", "forget", "openai")
     assert again.returncode != 0
     assert "groq" in again.stderr

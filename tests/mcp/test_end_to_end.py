@@ -61,9 +61,9 @@ def test_projects_server_does_not_start_before_trust(sandbox: Sandbox):
 
 def approve(sandbox: Sandbox, **env: str) -> str:
     """Show what the server offers and approve it; return what was shown."""
-    assert sandbox.ohw("mcp", "test", "fake", **env).returncode == 0
-    output = sandbox.ohw("mcp", "changes", "fake").stdout
-    assert "approved:" in sandbox.ohw("mcp", "approve", "fake").stdout
+    assert sandbox.command("mcp", "test", "fake", **env).returncode == 0
+    output = sandbox.command("mcp", "changes", "fake").stdout
+    assert "approved:" in sandbox.command("mcp", "approve", "fake").stdout
     return output
 
 

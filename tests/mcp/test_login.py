@@ -348,8 +348,8 @@ def test_command_signs_in_and_a_run_reports_that_it_is_needed(sandbox):
         assert "echo: hello" in done.stdout
         token = max(server.access)
         assert token not in done.stdout + done.stderr + output
-        assert "web  1 tool, signed in" in sandbox.ohw("mcp").stdout
-        assert sandbox.ohw("mcp", "logout", "web").stdout == "The sign-in at web is deleted.\n"
+        assert "web  1 tool, signed in" in sandbox.command("mcp").stdout
+        assert sandbox.command("mcp", "logout", "web").stdout == "The sign-in at web is deleted.\n"
 
 
 def test_sse_server_reports_the_need_to_sign_in_too(place):

@@ -17,26 +17,26 @@ def named(sandbox: Sandbox) -> ServerConfig:
 
 def test_server_is_added_tested_approved_and_removed(sandbox: Sandbox):
     options = json.dumps({"folder": str(sandbox.home)})
-    added = sandbox.ohw("mcp", "--env", "FAKE_KEY=${OUTER}", "add", "fake", sys.executable, str(FAKE), options)
+    added = sandbox.command("mcp", "--env", "FAKE_KEY=${OUTER}", "add", "fake", sys.executable, str(FAKE), options)
     assert added.returncode == 0, added.stderr
     assert "Test it with: ohw mcp test fake" in added.stdout
     assert 'FAKE_KEY = "${OUTER}"' in sandbox.locations.settings_file.read_text()
-    assert "already exists; remove it first" in sandbox.ohw("mcp", "add", "fake", "x").stderr
+    assert "already exists; remove it first" in sandbox.command("mcp", "add", "fake", "x").stderr
     assert not (sandbox.home / "starts").exists()
 
-    refused = sandbox.ohw("mcp", "test", "fake")
+    refused = sandbox.command("mcp", "test", "fake")
     assert (refused.returncode, "the environment variable OUTER is not set" in refused.stderr) == (1, True)
-    assert "fake  failed: the MCP server fake cannot be used: the environment" in sandbox.ohw("mcp").stdout
+    assert "fake  failed: the MCP server fake cannot be used: the environment" in sandbox.command("mcp").stdout
     tried = sandbox.ohw("mcp", "test", "fake", OUTER="x")
-    assert "failed" not in sandbox.ohw("mcp").stdout
+    assert "failed" not in sandbox.command("mcp").stdout
     assert "3 tools, 1 prompt, 1 resource" in tried.stdout
     assert "destructive" in tried.stdout
 
     (sandbox.home / "tools.json").write_text(json.dumps([{"name": "echo", "inputSchema": {"type": "object"}}]))
-    changed = sandbox.ohw("mcp", "test", "fake", OUTER="x").stdout
+    changed = sandbox.command("mcp", "test", "fake", OUTER="x").stdout
     assert '- "description": "Say the text again.",' in changed
     assert "the tool wipe is gone" in changed
-    assert "changed: echo, peek, wipe" in sandbox.ohw("mcp").stdout
+    assert "changed: echo, peek, wipe" in sandbox.command("mcp").stdout
     mark = changed.split()[-1]
     assert changed.rstrip().endswith(f"approve them: ohw mcp approve fake {mark}")
 
@@ -44,33 +44,32 @@ def test_server_is_added_tested_approved_and_removed(sandbox: Sandbox):
     pins, server = PinStore(sandbox.locations), named(sandbox)
     pins.listed(server, [later])
     for arguments in ((), (mark,)):
-        refused = sandbox.ohw("mcp", "approve", "fake", *arguments)
+        refused = sandbox.command("mcp", "approve", "fake", *arguments)
         assert refused.returncode != 0
         assert "changed since they were shown; review them first: ohw mcp changes fake" in refused.stderr
     assert set(pins.entry(server).waiting) == {"echo", "peek", "wipe"}
     pins.review_path(server).unlink()
-    assert "were not shown yet" in sandbox.ohw("mcp", "approve", "fake").stderr
-    output = sandbox.ohw("mcp", "changes", "fake").stdout
+    assert "were not shown yet" in sandbox.command("mcp", "approve", "fake").stderr
+    output = sandbox.command("mcp", "changes", "fake").stdout
     assert '+ "description": "Run it."' in output
     assert output.split()[-1] != mark
     assert "approved: echo, peek, wipe" in sandbox.ohw("mcp", "approve", "fake").stdout
-    assert "fake has no changes to approve" in sandbox.ohw("mcp", "changes", "fake").stdout
-    assert "fake  1 tool" in sandbox.ohw("mcp", "list").stdout
+    assert "fake has no changes to approve" in sandbox.command("mcp", "changes", "fake").stdout
+    assert "fake  1 tool" in sandbox.command("mcp", "list").stdout
 
-    assert sandbox.ohw("mcp", "remove", "fake").returncode == 0
+    assert sandbox.command("mcp", "remove", "fake").returncode == 0
     assert "fake" not in sandbox.locations.settings_file.read_text()
-    assert "No MCP servers" in sandbox.ohw("mcp").stdout
+    assert "No MCP servers" in sandbox.command("mcp").stdout
     wait_for(lambda: not sandbox.processes(), "everything to end")
 
 
 def test_keys_in_urls_arguments_and_server_output_are_masked(sandbox: Sandbox):
     keys = ("k3y-0f-the-query-1", "k3y-0f-an-argument-2", "k3y-0f-the-env-3")
     arguments = ["import os, sys; sys.exit(os.environ['SOME_API_KEY'] + sys.argv[2])", "--api-key", keys[1]]
-    results = [sandbox.ohw("mcp", "add", "far", f"https://example.org/mcp?api_key={keys[0]}&v=2")]
-    results += [
-        sandbox.ohw("mcp", "--env", f"SOME_API_KEY={keys[2]}", "add", "near", "--", sys.executable, "-c", *arguments)
-    ]
-    results += [sandbox.ohw("mcp", "test", "near"), sandbox.ohw("mcp", "list")]
+    results = [sandbox.command("mcp", "add", "far", f"https://example.org/mcp?api_key={keys[0]}&v=2")]
+    near = ("--env", f"SOME_API_KEY={keys[2]}", "add", "near", "--", sys.executable, "-c", *arguments)
+    results += [sandbox.command("mcp", *near)]
+    results += [sandbox.command("mcp", "test", "near"), sandbox.command("mcp", "list")]
     texts = [each.stdout + each.stderr for each in results]
     assert all("‹secret " in text for text in texts), texts
     assert [key for key in keys if key in "".join(texts)] == []
@@ -78,11 +77,11 @@ def test_keys_in_urls_arguments_and_server_output_are_masked(sandbox: Sandbox):
 
 
 def test_impossible_requests_are_reported_in_one_line(sandbox: Sandbox):
-    assert "there is no MCP server 'x'" in sandbox.ohw("mcp", "test", "x").stderr
-    assert "give a NAME" in sandbox.ohw("mcp", "add", "x").stderr
-    assert "write NAME=VALUE" in sandbox.ohw("mcp", "--env", "A", "add", "x", "y").stderr
+    assert "there is no MCP server 'x'" in sandbox.command("mcp", "test", "x").stderr
+    assert "give a NAME" in sandbox.command("mcp", "add", "x").stderr
+    assert "write NAME=VALUE" in sandbox.command("mcp", "--env", "A", "add", "x", "y").stderr
     (sandbox.project / ".mcp.json").write_text("{")
-    done = sandbox.ohw("mcp")
+    done = sandbox.command("mcp")
     assert (done.returncode, "the directory is not trusted" in done.stdout) == (1, True)
 
 
@@ -100,18 +99,18 @@ def test_tools_command_lists_server_tools_and_starts_servers_only_on_request(san
     sandbox.locations.settings_file.write_text("\n".join(lines))
     (sandbox.project / ".mcp.json").write_text(json.dumps({"mcpServers": {"theirs": fake_server(sandbox.home)}}))
 
-    before = sandbox.ohw("tools")
+    before = sandbox.command("tools")
     assert "MCP server fake        off: not started" in before.stdout
     assert "the directory is not trusted" in before.stderr
     assert not (sandbox.home / "starts").exists()
 
-    asked = sandbox.ohw("tools", "--mcp")
+    asked = sandbox.command("tools", "--mcp")
     assert "echo                   on: of the MCP server fake" in asked.stdout
     assert "text (string; " in asked.stdout
     assert "the MCP server gone cannot be used" in asked.stderr
     assert (sandbox.home / "starts").stat().st_size == 1
 
-    after = sandbox.ohw("tools", "--json")
+    after = sandbox.command("tools", "--json")
     listed = {tool["function"]["name"]: tool for tool in json.loads(after.stdout) if tool["why"].endswith("fake")}
     assert listed["echo"]["on"] is True
     assert "wipe" not in listed
@@ -123,8 +122,8 @@ def test_tools_command_lists_server_tools_and_starts_servers_only_on_request(san
 
 def test_list_names_packages_downloaded_without_a_version(sandbox: Sandbox):
     for name, words in (("open", ("uvx", "mcp-server-time")), ("fixed", ("npx", "-y", "server@1.2.3"))):
-        assert sandbox.ohw("mcp", "add", name, *words).returncode == 0
-    listed = sandbox.ohw("mcp").stdout
+        assert sandbox.command("mcp", "add", name, *words).returncode == 0
+    listed = sandbox.command("mcp").stdout
     assert "uvx mcp-server-time\n  from " in listed
     assert listed.count("not pinned: ") == 1
     assert "not pinned: mcp-server-time is downloaded without a version" in listed

@@ -310,7 +310,7 @@ def test_servers_prompt_is_shown_and_sent_only_on_request(sandbox: Sandbox):
     table = fake_server(sandbox.home)
     lines = [f"{name} = {json.dumps(value)}" for name, value in table.items()]
     sandbox.locations.settings_file.write_text("\n".join(["[mcpServers.fake]", *lines]))
-    assert sandbox.ohw("mcp", "test", "fake").returncode == 0
+    assert sandbox.command("mcp", "test", "fake").returncode == 0
     with plain(sandbox, finish("Fine."), finish("Done.")) as terminal:
         asked(terminal, "\n>")
         terminal.type("/fake:none\n")

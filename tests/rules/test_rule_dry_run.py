@@ -156,13 +156,13 @@ def test_the_command_tries_a_rule_on_all_sessions(sandbox: Sandbox, monkeypatch)
         "In all sessions (2 sessions, 15 decisions): 2 would be denied (2 ran then)",
     )
     assert rest == ["  MEDIUM  $ pytest -q tests/test_calc.py · ran then, would be denied"] * 2
-    several = sandbox.ohw("rules", "try", "deny $ pytest *", "ask  grep", " allow $ rm *").stdout.splitlines()
+    several = sandbox.command("rules", "try", "deny $ pytest *", "ask  grep", " allow $ rm *").stdout.splitlines()
     assert [line for line in several if line[:3] in ("den", "ask", "all")] == [
         "deny $ pytest *",
         "ask grep",
         "allow $ rm *",
     ]
     assert sum(line.startswith("In all sessions") for line in several) == 3
-    assert sandbox.ohw("rules", "try", "deny", "$", "pytest", "*").stdout == done.stdout
-    wrong = sandbox.ohw("rules", "try", "permit x")
+    assert sandbox.command("rules", "try", "deny", "$", "pytest", "*").stdout == done.stdout
+    wrong = sandbox.command("rules", "try", "permit x")
     assert (wrong.returncode, "`ohw rules try 'allow $ pytest *'` tries one" in wrong.stderr) == (2, True)

@@ -42,8 +42,8 @@ def test_recorded_session_exports_as_before(sandbox: Sandbox, session):
     (directory := sandbox.locations.sessions).mkdir(parents=True)
     name = json.loads((RECORDED / "whole.jsonl").read_text().split("\n")[0])["id"]
     shutil.move(session, directory / f"{name}.session")
-    assert sandbox.ohw("export", name, "--jsonl").stdout == (RECORDED / "whole.jsonl").read_text()
-    text, deciders = re.subn(r" · allowed by [^`\n]+(?= `)", "", sandbox.ohw("export", name).stdout)
+    assert sandbox.command("export", name, "--jsonl").stdout == (RECORDED / "whole.jsonl").read_text()
+    text, deciders = re.subn(r" · allowed by [^`\n]+(?= `)", "", sandbox.command("export", name).stdout)
     assert text == (RECORDED / "whole.md").read_text()
     assert deciders == text.count("\n#### ")  # only the field with who allowed each action was added since
 

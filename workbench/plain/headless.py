@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import re
@@ -279,6 +280,8 @@ def run(locations: Locations, settings: Settings, workspace: Path, prompt: str, 
     directory = checked_workspace(workspace)
     message = CustomCommands(lambda: settings, directory, locations).message(prompt) or CommandMessage(prompt)
     end_without_memory()
+    gc.freeze()  # what is loaded stays
+    gc.set_threshold(50_000)
     import_early(settings.profile(settings.model))
     outlet = Outlet(as_json)
     session_id = new_id(prompt)
