@@ -148,7 +148,7 @@ class WorkspaceFiles:
         """
         if self._recorder is None or not self._has_begun:
             return
-        patience = _SHORT_PATIENCE if self._recorder.is_slower_than(_PATIENCE) else _PATIENCE
+        patience = _SHORT_PATIENCE if self._recorder.pace.is_slower_than(_PATIENCE) else _PATIENCE
         if not self._recorder.wait(cancel, patience):
             self._recorder.report_slow()
 

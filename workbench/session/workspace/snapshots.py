@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from queue import SimpleQueue
 from types import MappingProxyType
@@ -177,6 +177,31 @@ class SnapshotRequest(msgspec.Struct, frozen=True):
     """When the action started, in nanoseconds; 0 for other causes."""
 
 
+class SnapshotPace:
+    """Measures how long the snapshots take."""
+
+    def __init__(self) -> None:
+        self._began: float | None = None
+        self._last = 0.0
+
+    @contextmanager
+    def measured(self, *, is_first: bool) -> Iterator[None]:
+        """Measure the snapshot that is taken within the block; once it is taken, the first one, of all files, does not
+        count.
+        """
+        began = self._began = time.monotonic()
+        try:
+            yield
+        finally:
+            self._last = 0.0 if is_first else time.monotonic() - began
+            self._began = None
+
+    def is_slower_than(self, seconds: float) -> bool:
+        """Return whether the last snapshot took longer, or the present one already does."""
+        began = self._began
+        return self._last > seconds or (began is not None and time.monotonic() - began > seconds)
+
+
 class SnapshotRecorder:
     """Takes the snapshots of one session in a thread, and reports the changes since the previous one."""
 
@@ -205,8 +230,7 @@ class SnapshotRecorder:
         self._last = last
         self._expected: dict[str, str | None] = {}
         self._cost = 0.0
-        self._began: float | None = None  # when the present snapshot began
-        self._duration = 0.0  # of the last snapshot, in seconds; the first one, of all files, does not count
+        self.pace = SnapshotPace()
         self._notices = SnapshotNotices(repository.workspace)
         self.faults = 0
         """How many snapshots in a row, up to the last one, could not be taken."""
@@ -254,11 +278,6 @@ class SnapshotRecorder:
             self._waiting -= 1
             return not self._pending or cancel.is_set
 
-    def is_slower_than(self, seconds: float) -> bool:
-        """Return whether the last snapshot took longer, or the present one already does."""
-        began = self._began
-        return self._duration > seconds or (began is not None and time.monotonic() - began > seconds)
-
     def report_slow(self) -> None:
         """Report, once, that an action starts before the snapshot that should precede it was taken."""
         text = "the file versions of this directory take long; changes of an action may be shown with the next one"
@@ -289,7 +308,8 @@ class SnapshotRecorder:
     def _work(self) -> None:
         while (request := self._requests.get()) is not None:
             try:
-                events = self._carry_out(request) if self._is_due(request) else []
+                with self.pace.measured(is_first=request.cause == "first"):
+                    events = self._carry_out(request) if self._is_due(request) else []
                 if events:
                     self._emit(events)
             finally:
@@ -304,9 +324,7 @@ class SnapshotRecorder:
                 self._on_change()
 
     def _is_due(self, request: SnapshotRequest) -> bool:
-        """Gather changes by other programs first; return False if another snapshot follows that will have them, such as
-        that of an action that has started meanwhile.
-        """
+        """Gather changes by other programs first; return False if a later snapshot has them, as that of an action."""
         if request.cause != "other":
             return True
         with self._changed:
@@ -314,7 +332,6 @@ class SnapshotRecorder:
             return self._pending == 1 and not self._is_writing()
 
     def _carry_out(self, request: SnapshotRequest) -> list[Event]:
-        self._began = time.monotonic()
         try:
             events = self._first(request) if request.cause == "first" else self._next(request)
         except SnapshotError as error:
@@ -322,9 +339,6 @@ class SnapshotRecorder:
         except (OSError, ValueError, RuntimeError) as error:  # this thread must not end: actions would wait for it
             logger.exception("a file version could not be taken")
             return self._fail(request, str(error))
-        finally:
-            self._duration = 0.0 if request.cause == "first" else time.monotonic() - self._began
-            self._began = None
         self.faults = 0
         return events
 
