@@ -24,7 +24,7 @@ def replay(arguments: Namespace) -> int:
         return _replayed(arguments)
     except WorkbenchError as error:
         print_error(visible(str(error), lines=False))
-    except OSError as error:
+    except (OSError, MemoryError, RuntimeError) as error:
         print_error(visible(exhaustion(error) or f"the session cannot be replayed: {error}", lines=False))
     return _UNUSABLE
 

@@ -63,6 +63,8 @@ def _reach_of_part(part: Part, paths: PathContext) -> Reach:
 def _uses_network(part: Part, name: str) -> bool:
     if name in _NETWORK and part.risk != "LOW" and not _is_local(part):
         return True
+    if any(path.startswith(("/dev/tcp/", "/dev/udp/")) for path in part.paths):
+        return True
     if name == "git" and not _REMOTE_VERBS.isdisjoint(part.words):
         return True
     return Trait.DOWNLOADS in part.traits or any(_is_code_of_network(word) for word in part.words)
@@ -83,4 +85,5 @@ def _is_signal(part: Part, name: str) -> bool:
 
 def _paths(part: Part) -> Iterator[str]:
     for path in (*part.paths, *part.changes, *part.deletes):
-        yield path.partition("/**")[0]
+        if not path.startswith("/dev/"):
+            yield path.partition("/**")[0]

@@ -32,7 +32,8 @@ from workbench.session.replay.rerun import Rerun
 from workbench.session.replay.scratch import Scratch, scratch_directory
 from workbench.session.session_names import session_path, state_directory
 from workbench.session.state import State
-from workbench.session.storage.store import DamagedFile, Store, first_event, not_ours
+from workbench.session.storage.shared_history import parts_of
+from workbench.session.storage.store import DamagedFile, Store, StoreError, first_event, not_ours
 from workbench.tools.context import NoModel, ToolContext
 from workbench.tools.selection import Selection, select_tools
 from workbench.tools.trust import brought, fingerprint, is_trusted
@@ -80,6 +81,11 @@ def _check_whole(store: Store) -> None:
     if store.gaps:
         gap = store.gaps[0]
         events = f"event {gap.first}" if gap.first == gap.last else f"events {gap.first} to {gap.last}"
+        parent = next((part.session for part in parts_of(store.path) if part.first <= gap.first <= part.last), "")
+        if parent:
+            raise StoreError(
+                f"{events} of {store.path.stem} are in the session {parent}, which was deleted or replaced"
+            )
         raise DamagedFile(store.path, f"{events}: {gap.reason}")
 
 

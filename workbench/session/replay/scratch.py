@@ -13,7 +13,7 @@ from typing import Final
 from workbench.config.locations import Locations
 from workbench.session.workspace.metadata import Metadata
 from workbench.session.workspace.new_directory import share_versions
-from workbench.session.workspace.repository import Change, SnapshotRepository, put_file
+from workbench.session.workspace.repository import Change, SnapshotError, SnapshotRepository, put_file
 from workbench.session.workspace.restore import restore
 
 _OWN: Final = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR")
@@ -39,7 +39,13 @@ class Scratch:
 
     def fill(self, version: str) -> None:
         """Make the copy of the workspace match a version."""
-        restore(self.repository, self.repository.version_named(version))
+        try:
+            name = self.repository.version_named(version)
+        except SnapshotError as error:
+            raise SnapshotError(
+                f"the snapshot {version[:8]} of this session is gone: it was pruned or deleted"
+            ) from error
+        restore(self.repository, name)
 
     def differences(self, version: str) -> list[Change]:
         """Return the files that differ from a version: `before` is what it holds, `after` what is there now."""
