@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 
 from tests.e2e.test_rewind import files
 from tests.sandbox import Sandbox, bash, finish
+from tests.terminal.terminal import Terminal
 
 
 def ran(sandbox: Sandbox, *turns) -> str:
@@ -95,3 +97,43 @@ def test_commits_are_made_again_on_the_branch_of_then(sandbox: Sandbox):
     done = sandbox.ohw("replay", session)
     assert done.returncode == 0, done.stdout + done.stderr
     assert git(sandbox, "log", "--all", "--format=%H %D") == before
+
+
+def test_demo_is_equal_with_the_decisions_of_its_user(sandbox: Sandbox):
+    with Terminal(["demo"], 130, 44, sandbox.env) as terminal:
+        terminal.wait_until(lambda screen: "325000)" in screen and "y Approve" in screen, "the first question", 60)
+        terminal.press("n")
+        terminal.wait_for("Reason for the agent")
+        terminal.type("the test is right")
+        terminal.press("enter")
+        terminal.wait_until(lambda screen: 'found["sign"]' in screen and "y Approve" in screen, "the second", 60)
+        terminal.press("y")
+        terminal.wait_until(lambda screen: "rm -rf" in screen and "y Approve" in screen, "the third question", 60)
+        terminal.press("y")
+        terminal.wait_for("✓ Finished", 60)
+        terminal.press("ctrl+q")
+        assert terminal.wait_exit() == 0
+    done = sandbox.ohw("replay", "--last", "--json", "--keep-going")
+    assert done.returncode == 0, done.stdout + done.stderr
+    result = json.loads(done.stdout)
+    assert (result["equal"], result["divergences"], result["not_run"]) == (True, [], 1)
+    assert result["ran"] > 10
+
+
+def test_session_that_cannot_be_replayed_exits_with_2_and_a_reason(sandbox: Sandbox):
+    (sandbox.project / "mine.txt").write_text("mine\n")
+    session = ran(sandbox, bash("echo one > a.txt"))
+    reasons = {
+        ("20260101-nothing-1111",): "no session",
+        (session, "--until", "999"): "there is no event 999",
+        (session, "--until", "x"): "invalid int value",
+    }
+    for words, reason in reasons.items():
+        done = sandbox.ohw("replay", *words)
+        assert (done.returncode, done.stdout) == (2, ""), done
+        assert reason in done.stderr, done.stderr
+    shutil.rmtree(sandbox.locations.data / "versions")
+    done = sandbox.ohw("replay", session)
+    assert done.returncode == 2
+    assert "is gone: it was pruned or deleted" in done.stderr
+    assert not list(sandbox.home.glob("ohw-replay-*"))

@@ -10,6 +10,7 @@ import tempfile
 import threading
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,10 @@ from workbench.session.session_factory import OpenedSession
 from workbench.session.state import OpenAction
 from workbench.session.storage.session_list import delete
 from workbench.session.storage.store import Store, StoreError
+from workbench.tools.executor import ToolExecutor as Executor
+from workbench.tools.registry import register_tool, unregister_tool
+from workbench.tools.schema import Action, Observation
+from workbench.tools.tool import ToolDefinition
 
 
 @pytest.fixture
@@ -154,6 +159,63 @@ def test_what_reaches_outside_is_not_run_again_but_its_result_is_used(
     assert differences(result) == []
     assert result.recorded[reason] >= 1
     assert list(outside.iterdir()) == []
+
+
+def test_live_replay_reaches_outside_again(recording: Recording, tmp_path: Path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    recording.run(bash(f"echo x > {outside}/new"))
+    (outside / "new").unlink()
+    assert recording.replayed().recorded == {"files outside the directory": 1}
+    assert list(outside.iterdir()) == []
+    result = recording.replayed(is_live=True)
+    assert (differences(result), result.ran, result.recorded) == ([], 1, {})
+    assert (outside / "new").read_text() == "x\n"
+
+
+def test_sub_agents_questions_and_tools_that_are_gone_are_taken_from_the_record(recording: Recording):
+    class Gone(Executor):
+        def __call__(self, action: Action) -> Observation:
+            (recording.work / "made.txt").write_text("made\n")
+            return Observation.from_text("made")
+
+    register_tool("gone", ToolDefinition(name="gone", description="g", action_type=Action, executor=Gone()))
+    recording.settings = replace(recording.settings, tools={"gone": True})
+    try:
+        recording.run(
+            Turn(calls=[Called("delegate", {"agent": "writer", "task": "write"})]),
+            bash("echo sub > sub.txt"),
+            Turn(calls=[Called("finish", {"message": "written"})]),
+            Turn(calls=[Called("gone", {})]),
+            bash("cat sub.txt made.txt"),
+        )
+    finally:
+        unregister_tool("gone")
+    recording.settings = replace(recording.settings, tools={})
+    result = recording.replayed()
+    assert differences(result) == []
+    assert result.recorded == {"a sub-agent": 1, "a tool that is not here": 1}
+    assert result.ran == 1
+
+
+def test_changed_tool_is_reported_with_what_it_was_and_is(recording: Recording):
+    class Counter(Executor):
+        text = "one\ntwo\n"
+
+        def __call__(self, action: Action) -> Observation:
+            return Observation.from_text(self.text)
+
+    register_tool("count", ToolDefinition(name="count", description="c", action_type=Action, executor=Counter()))
+    recording.settings = replace(recording.settings, tools={"count": True})
+    try:
+        recording.run(bash("echo one > a.txt"), Turn(calls=[Called("count", {})]), bash("pwd; ls nothing"))
+        assert recording.replayed().divergences == []
+        Counter.text = "one\nthree\n"
+        (divergence,) = recording.replayed(keeps_going=False).divergences
+    finally:
+        unregister_tool("count")
+    assert (divergence.what, divergence.tool, divergence.diff) == ("result", "count", (" one", "-two", "+three"))
+    assert recording.replayed(until=divergence.seq - 1).ran == 1
 
 
 def test_program_cannot_write_outside_even_if_nothing_tells_that_it_would(recording: Recording, tmp_path: Path):

@@ -53,6 +53,9 @@ SAME = {
         ("[main (root-commit) 1a2b3c4] first", "[main (root-commit) 4d5e6f7] first"),
         ("1a2b3c4 (HEAD -> main) second", "4d5e6f7 (HEAD -> main) second"),
     ],
+    "the interpreter of the shell": [
+        ("[Python interpreter: /usr/bin/python]", "[Python interpreter: /home/me/.venv/bin/python]"),
+    ],
     "random ids": [
         ("id 123e4567-e89b-12d3-a456-426614174000", "id 00000000-e89b-12d3-a456-426614174001"),
     ],

@@ -19,6 +19,7 @@ from workbench.lazy_pattern import lazy_pattern
 _COPIED: Final = ("HEAD", "config", "packed-refs", "shallow", "description", "index", "info", "refs", "logs", "hooks")
 _ENTRY: Final = lazy_pattern(r"([0-9a-f]{40,64}) ([0-9a-f]{40,64}) .*> (\d+) [+-]\d{4}(?:\t(.*))?")
 _CHECKOUT: Final = lazy_pattern(r"checkout: moving from (\S+) to ")
+_WORKTREE: Final = lazy_pattern(rb"(?i)\s*worktree\s*=")
 _ID: Final = lazy_pattern(r"[0-9a-f]{40,64}")
 
 
@@ -41,6 +42,10 @@ def copy_repository(workspace: Path, target: Path, at: datetime) -> None:
     lines = [os.fsencode(objects), *(more.read_bytes().splitlines() if more.is_file() else ())]
     (git / "objects/info/alternates").write_bytes(b"\n".join(lines) + b"\n")
     (git / "refs").mkdir(exist_ok=True)
+    config = git / "config"
+    if config.is_file():  # the copy works on its own files
+        lines_of_config = config.read_bytes().splitlines(keepends=True)
+        config.write_bytes(b"".join(line for line in lines_of_config if not _WORKTREE.match(line)))
     _go_back(git, at)
     index = directories[-1] / "index"
     if not index.is_file() or index.stat().st_mtime > at.timestamp():

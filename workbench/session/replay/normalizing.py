@@ -47,11 +47,12 @@ RULES: Final = (
     _rule("ids of commits", r"(?m)^(commit )[0-9a-f]{7,40}\b", r"\1<commit>"),
     _rule("ids of commits", r"(?m)^(\[[\w./-]+(?: \([\w-]+\))? )[0-9a-f]{7,12}\]", r"\1<commit>]"),
     _rule("ids of commits", r"(?m)^([*|/\\ ]*)[0-9a-f]{7,12}(?= [(\w])", r"\1<commit>"),
+    _rule("the interpreter of the shell", r"\[Python interpreter: [^\]\n]+\]", "[Python interpreter: <path>]"),
     _rule("random ids", r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b", "<id>"),
     _rule("lines drawn to the width of the terminal", r"([=_─-])\1{3,}", r"\1\1\1"),
 )  # fmt: skip
 """The rules, in the order in which they apply; before them, the directories of both runs get the same names."""
-FIELDS: Final = frozenset({"pid", "duration", "elapsed", "started_at", "ended_at"})
+FIELDS: Final = frozenset({"pid", "duration", "elapsed", "started_at", "ended_at", "py_interpreter_path"})
 """The fields of an observation that may differ."""
 _EDGE: Final = r"(?<![\w.~-]){}(?![\w-]|\.\w)"
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from workbench.agent.responses import ReadCall, read_response
 from workbench.llm.model import Cancel, ModelResponse, ToolCall
@@ -53,6 +54,8 @@ class ReplayParts(Struct, frozen=True):
     normalizer: Normalizer
     files: FileComparison
     outline: Outline
+    workspace: str
+    """The directory in which the session works, to be shown in place of the scratch directory."""
     is_live: bool = False
     keeps_going: bool = False
 
@@ -202,7 +205,9 @@ class Replayer:
             self._report(_divergence(event.seq, action, diff, path))
 
     def _report(self, divergence: Divergence) -> None:
-        self.result.divergences.append(divergence)
+        here, there = self._state.workspace, self._parts.workspace
+        diff = tuple(line.replace(here, there) for line in divergence.diff)
+        self.result.divergences.append(replace(divergence, diff=diff))
         if not self._parts.keeps_going:
             raise Diverged
 

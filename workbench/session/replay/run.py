@@ -139,15 +139,23 @@ class _Work:
             resources.enter_context(scratch.environment())
             files = FileComparison(scratch, self._outline, normalizer)
             copy_repository(workspace, scratch.workspace, self._started.at)
-            keep_out_of(scratch.workspace)
+            for directory_of_user in (workspace, scratch.workspace):
+                keep_out_of(directory_of_user)
             state = State()
             selection, state_dir = self._tools(scratch)
             resources.callback(selection.close)
             rerun = Rerun(selection.tools, state, PartialWriter(state_dir, str(scratch.workspace)))
             resources.callback(rerun.close)
-            options = self._options
             parts = ReplayParts(
-                rerun, state, relocator, normalizer, files, self._outline, options.is_live, options.keeps_going
+                rerun,
+                state,
+                relocator,
+                normalizer,
+                files,
+                self._outline,
+                str(workspace),
+                is_live=self._options.is_live,
+                keeps_going=self._options.keeps_going,
             )
             replayer = Replayer(parts, cancel)
             follow_all(replayer, self._events(last), cancel)
