@@ -86,6 +86,24 @@ def test_cells_and_scripts_of_python_run_again(recording: Recording):
     assert result.ran == 4
 
 
+def test_shell_and_interpreter_start_anew_where_the_session_was_opened_again(recording: Recording):
+    cell = Turn(calls=[Called("execute_ipython_cell", {"code": "x = globals().get('x', 0) + 1\nx"})])
+    recording.run(bash("mkdir -p d; cd d; X=1"), bash("echo [$X]; pwd"), cell, cell)
+    recording.run(bash("echo [$X]; pwd"), cell)
+    result = recording.replayed()
+    assert differences(result) == []
+    assert result.ran == 6
+
+
+def test_program_of_several_processes_and_long_output_run_again(recording: Recording):
+    (recording.work / "m.py").write_text(
+        "import multiprocessing\nif __name__ == '__main__':\n"
+        "    with multiprocessing.Pool(2) as pool:\n        print(pool.map(abs, [-1, 2]))\n"
+    )
+    recording.run(bash("python3 m.py"), bash("seq 1 20000"))
+    assert differences(recording.replayed()) == []
+
+
 def test_calls_side_by_side_and_unreadable_ones_are_compared(recording: Recording):
     (recording.work / "a.py").write_text("print(1)\n")
     recording.run(

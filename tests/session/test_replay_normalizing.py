@@ -56,6 +56,10 @@ SAME = {
     "the interpreter of the shell": [
         ("[Python interpreter: /usr/bin/python]", "[Python interpreter: /home/me/.venv/bin/python]"),
     ],
+    "files with a whole output": [("see <data>/outputs/output-76c4dec1.txt", "see <data>/outputs/output-9cf2b537.txt")],
+    "the directory above": [
+        ("drwxr-xr-x 4 root root 4096 Nov 28 07:34 ..", "drwxr-xr-x 3 me me 80 Nov 29 07:34 .."),
+    ],
     "random ids": [
         ("id 123e4567-e89b-12d3-a456-426614174000", "id 00000000-e89b-12d3-a456-426614174001"),
     ],
@@ -76,6 +80,7 @@ DIFFERENT = [
     ("da39a3ee5e6b4b0d3255bfef95601890afd80709  a", "0a39a3ee5e6b4b0d3255bfef95601890afd80709  a"),
     ("3 items", "4 items"),
     ("x = 0x1f", "x = 0x2f"),
+    ("drwxr-xr-x 4 root root 4096 Nov 28 07:34 .", "drwxr-xr-x 3 root root 4096 Nov 28 07:34 ."),
 ]
 
 

@@ -22,13 +22,13 @@ _ENTRIES: Final = sum(1 << bit for bit in range(4, 13))
 """Removing and making files, directories, links, sockets, pipes and devices."""
 _SIGNALS: Final = 1 << 1
 _SINCE_SCOPES: Final = 6
-_DEVICES: Final = Path("/dev")
+_DEVICES, _SHARED_MEMORY = Path("/dev"), Path("/dev/shm")
 
 
 def confine(directories: Iterable[Path]) -> bool:
-    """Let this thread write only below the directories, and to existing devices; return False where that is impossible.
+    """Let this thread write only below the directories, to existing devices and to shared memory.
 
-    Raises OSError if a directory cannot be opened.
+    Returns False where the system cannot do that. Raises OSError if a directory cannot be opened.
     """
     version = _call(_CREATE, None, 0, _VERSION_ONLY) if sys.platform == "linux" else 0
     if version < 1:
@@ -42,6 +42,8 @@ def confine(directories: Iterable[Path]) -> bool:
         for directory in directories:
             _allow(rules, directory, writes)
         _allow(rules, _DEVICES, writes & (_WRITE_FILE | _TRUNCATE))
+        if _SHARED_MEMORY.is_dir():
+            _allow(rules, _SHARED_MEMORY, writes)
         return _prctl() and _call(_RESTRICT, rules, 0) == 0
     finally:
         os.close(rules)

@@ -47,6 +47,8 @@ RULES: Final = (
     _rule("ids of commits", r"(?m)^(commit )[0-9a-f]{7,40}\b", r"\1<commit>"),
     _rule("ids of commits", r"(?m)^(\[[\w./-]+(?: \([\w-]+\))? )[0-9a-f]{7,12}\]", r"\1<commit>]"),
     _rule("ids of commits", r"(?m)^([*|/\\ ]*)[0-9a-f]{7,12}(?= [(\w])", r"\1<commit>"),
+    _rule("files with a whole output", r"/output-[0-9a-f]{8}\.", "/output-<id>."),
+    _rule("the directory above", r"(?m)^(d[\w-]{9}\S?) .* \.\.$", r"\1 .."),
     _rule("the interpreter of the shell", r"\[Python interpreter: [^\]\n]+\]", "[Python interpreter: <path>]"),
     _rule("random ids", r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b", "<id>"),
     _rule("lines drawn to the width of the terminal", r"([=_─-])\1{3,}", r"\1\1\1"),

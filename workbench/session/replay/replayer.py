@@ -37,6 +37,7 @@ from workbench.session.replay.selection import Reason, why_not_rerun
 from workbench.session.state import OpenAction, State
 from workbench.text import first_line
 from workbench.tools.execute_bash import NAME as SHELL
+from workbench.tools.execute_ipython_cell import NAME as CELLS
 from workbench.tools.tool import ToolDefinition
 
 
@@ -72,7 +73,7 @@ class Replayer:
         """The calls of the last answer, as they are read now, by id."""
         self._started: list[str] = []
         self._results: dict[str, ActionObserved | ActionAbandoned] = {}
-        self._shell = ShellRecord()
+        self._shell, self._cells = ShellRecord(), 0
 
     def follow(self, event: Event) -> None:
         """Consume the next event. Raises Diverged, SnapshotError or OSError."""
@@ -150,6 +151,8 @@ class Replayer:
             observation = event.observation if isinstance(event, ActionObserved) else {}
             if action.proposed.tool == SHELL:
                 self._adapt_shell(action, observation)
+            elif action.proposed.tool == CELLS:
+                self._adapt_interpreter(action, observation)
             reason = self._why_not(action, event)
             if action.proposed.tool == SHELL:
                 self._shell = ShellRecord(_pid(observation), reason)
@@ -183,6 +186,15 @@ class Replayer:
         directory = action.assessed.working_dir if action.assessed is not None else ""
         if directory.startswith(self._state.workspace) and directory != tool.working_dir():
             tool(tool.action_from_arguments({"command": f"cd {shlex.quote(directory)}"}))
+
+    def _adapt_interpreter(self, action: OpenAction, observation: Mapping[str, Any]) -> None:
+        """Start a new interpreter where the session had one, which counts its cells from 1 again."""
+        tool, count = self._tools.get(CELLS), observation.get("count")
+        if tool is None or tool.executor is None or not isinstance(count, int):
+            return
+        if self._cells >= count and not action.arguments.get("restart"):
+            tool.executor.rewound(files=True)
+        self._cells = count
 
     def _compare_result(
         self, event: ActionObserved | ActionAbandoned, result: ActionObserved | ActionAbandoned, action: OpenAction
