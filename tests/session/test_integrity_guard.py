@@ -1,6 +1,7 @@
 """Protected files are compared around each action: every change to them was shown before or is reported after it."""
 
 import os
+import shutil
 import stat
 import subprocess
 import time
@@ -42,11 +43,17 @@ def home(tmp_path, monkeypatch) -> Path:
 
 
 @pytest.fixture
-def repo(tmp_path, home) -> Path:
+def repo(tmp_path, home, made_repo) -> Path:
     """A repository with everything that the cases below need: a malicious directory, archives, patches, scripts,
     another branch.
     """
-    repo = tmp_path / "work"
+    return Path(shutil.copytree(made_repo, tmp_path / "work", symlinks=True))
+
+
+@pytest.fixture(scope="module")
+def made_repo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The repository that each case gets a copy of, because making it takes ten processes."""
+    repo = tmp_path_factory.mktemp("made") / "work"
     repo.mkdir()
     git(repo, "init", "-q", "-b", "main")
     hook = repo / "evil/.git/hooks/pre-commit"

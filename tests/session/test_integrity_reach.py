@@ -9,7 +9,16 @@ from types import SimpleNamespace
 import pytest
 
 from tests.session.fake_agent import calls, says
-from tests.session.test_integrity_guard import git, home, notices_of, observed_text, repo, standing, watched  # noqa: F401
+from tests.session.test_integrity_guard import (  # noqa: F401
+    git,
+    home,
+    made_repo,
+    notices_of,
+    observed_text,
+    repo,
+    standing,
+    watched,
+)
 from workbench.files import stat_keys
 from workbench.mcp.tool import MCPToolDefinition
 from workbench.risk import protected_files

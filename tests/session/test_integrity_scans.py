@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from tests.session.test_integrity_guard import home, repo  # noqa: F401
+from tests.session.test_integrity_guard import home, made_repo, repo  # noqa: F401
 from tests.session.test_integrity_reach import SCRIPTED
 from workbench.risk.protected_files import ProtectedFiles
 

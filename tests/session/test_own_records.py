@@ -14,6 +14,7 @@ import pytest
 from tests.sandbox import wait_for
 from tests.session.fake_agent import calls, says
 from tests.session.test_integrity_guard import home as home
+from tests.session.test_integrity_guard import made_repo as made_repo
 from tests.session.test_integrity_guard import notices_of, observed_text
 from tests.session.test_integrity_guard import repo as repo
 from tests.session.test_integrity_guard import watched as watched
