@@ -76,9 +76,8 @@ def test_changed_tool_is_reported_with_its_event_and_the_difference(sandbox: San
 
 def git(sandbox: Sandbox, *words: str) -> str:
     command = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", *words]
-    return subprocess.run(
-        command, cwd=sandbox.project, env=sandbox.env, check=True, capture_output=True, text=True
-    ).stdout
+    env = {**sandbox.env, "GIT_COMMITTER_DATE": "2026-01-01T00:00:00Z"}  # the reflog counts whole seconds
+    return subprocess.run(command, cwd=sandbox.project, env=env, check=True, capture_output=True, text=True).stdout
 
 
 def test_commits_are_made_again_on_the_branch_of_then(sandbox: Sandbox):

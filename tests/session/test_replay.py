@@ -104,6 +104,12 @@ def test_program_of_several_processes_and_long_output_run_again(recording: Recor
     assert differences(recording.replayed()) == []
 
 
+def test_git_has_the_settings_of_the_user(recording: Recording):
+    Path.home().joinpath(".gitconfig").write_text("[user]\nname = me\nemail = me@example.org\n")
+    recording.run(bash("git init -qb main; echo one > a.txt; git add a.txt; git commit -m first; git log"))
+    assert differences(recording.replayed()) == []
+
+
 def test_calls_side_by_side_and_unreadable_ones_are_compared(recording: Recording):
     (recording.work / "a.py").write_text("print(1)\n")
     recording.run(

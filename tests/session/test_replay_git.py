@@ -20,6 +20,7 @@ def project(tmp_path: Path) -> Path:
     project = tmp_path / "project"
     project.mkdir()
     git(project, "init", "-qb", "main")
+    os.utime(project / ".git/description", (0, 0))
     commit(project, "first", BEFORE)
     commit(project, "second", BEFORE)
     return project
@@ -84,6 +85,11 @@ def test_worktree_becomes_a_repository_of_its_own(project: Path):
     copy = copied(project.with_name("beside"))
     assert git(copy, "rev-parse", "--show-toplevel", "--abbrev-ref", "HEAD").split() == [str(copy), "topic"]
     assert git(copy, "status", "--short") == ""
+
+
+def test_repository_that_was_made_later_is_left_out(project: Path):
+    os.utime(project / ".git/description")
+    assert not (copied(project) / ".git").exists()
 
 
 def test_directory_without_a_repository_gets_none(tmp_path: Path):

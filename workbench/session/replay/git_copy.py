@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
+from itertools import takewhile
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -29,7 +30,7 @@ def copy_repository(workspace: Path, target: Path, at: datetime) -> None:
     Branches are where their reflogs say that they were; what was staged is known only if nothing was staged since.
     """
     directories = _directories(workspace / ".git")
-    if not directories:
+    if not directories or _is_younger(directories[0], at):
         return
     git = target / ".git"
     git.mkdir()
@@ -50,6 +51,12 @@ def copy_repository(workspace: Path, target: Path, at: datetime) -> None:
     index = directories[-1] / "index"
     if not index.is_file() or index.stat().st_mtime > at.timestamp():
         run_git(["read-tree", "HEAD"], cwd=target)
+
+
+def _is_younger(git: Path, at: datetime) -> bool:
+    """Return whether a repository was made after a time: git writes its description only then."""
+    description = git / "description"
+    return description.is_file() and description.stat().st_mtime > at.timestamp()
 
 
 def _directories(git: Path) -> list[Path]:
@@ -108,12 +115,12 @@ def _move_branch(git: Path, log: Path, at: datetime) -> None:
 
 
 def _until(log: Path, at: datetime) -> tuple[list[_Move], list[_Move]]:
-    """Return the lines of a reflog up to a time and those after it, which are removed."""
+    """Return the lines of a reflog before a time, and those from its second on, which are removed."""
     if not log.is_file():
         return [], []
     lines = log.read_text(errors="surrogateescape").splitlines()
     moves = list(_moves(lines))
-    earlier = [move for move in moves if move.seconds <= at.timestamp()]
+    earlier = list(takewhile(lambda move: move.seconds < int(at.timestamp()), moves))
     if len(earlier) < len(moves):
         log.write_text("".join(f"{line}\n" for line in lines[: len(earlier)]), errors="surrogateescape")
     return earlier, moves[len(earlier) :]

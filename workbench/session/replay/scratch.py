@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -16,6 +16,7 @@ from workbench.session.workspace.new_directory import share_versions
 from workbench.session.workspace.repository import Change, SnapshotError, SnapshotRepository, put_file
 from workbench.session.workspace.restore import restore
 
+_GIT_SETTINGS: Final = (".gitconfig", ".config/git/config", ".config/git/ignore", ".config/git/attributes")
 _OWN: Final = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR")
 
 
@@ -60,7 +61,8 @@ class Scratch:
     def environment(self) -> Iterator[None]:
         """Within the block, programs find their home and their temporary files below the scratch directory."""
         before, directory = dict(os.environ), tempfile.tempdir
-        os.environ |= self._variables(before)
+        self._copy_git_settings(Path(before.get("HOME") or Path.home()))
+        os.environ |= {"HOME": str(self.home), "TMPDIR": str(self.temporary)}
         for name in _OWN:
             os.environ.pop(name, None)
         tempfile.tempdir = str(self.temporary)
@@ -71,15 +73,12 @@ class Scratch:
             os.environ.clear()
             os.environ.update(before)
 
-    def _variables(self, env: Mapping[str, str]) -> dict[str, str]:
-        home = Path(env.get("HOME") or Path.home())
-        files = (home / ".gitconfig", Path(env.get("XDG_CONFIG_HOME") or home / ".config") / "git/config")
-        settings = next((str(file) for file in files if file.is_file()), os.devnull)
-        return {
-            "HOME": str(self.home),
-            "TMPDIR": str(self.temporary),
-            "GIT_CONFIG_GLOBAL": env.get("GIT_CONFIG_GLOBAL", settings),
-        }
+    def _copy_git_settings(self, home: Path) -> None:
+        """Give the new home the user's settings of git, without which no commit can be made."""
+        for name in _GIT_SETTINGS:
+            if (home / name).is_file():
+                (self.home / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(home / name, self.home / name)
 
 
 @contextmanager
