@@ -53,12 +53,19 @@ SAME = {
         ("[main (root-commit) 1a2b3c4] first", "[main (root-commit) 4d5e6f7] first"),
         ("1a2b3c4 (HEAD -> main) second", "4d5e6f7 (HEAD -> main) second"),
     ],
+    "directories in a listing": [
+        ("total 36\n-rw-r--r-- 1 me me 32 Nov 28 07:42 a", "total 20\n-rw-r--r-- 1 me me 32 Nov 28 07:42 a"),
+        ("drwxr-xr-x   7 me me  4096 Nov 28 07:42 .git", "drwxr-xr-x 6 me me 120 Nov 28 07:42 .git"),
+    ],
+    "columns of a listing": [
+        ("-rw-r--r--   1 me me    32 Nov 28 07:42 calc.py", "-rw-r--r-- 1 me me 32 Nov 29 17:42 calc.py"),
+    ],
     "the interpreter of the shell": [
         ("[Python interpreter: /usr/bin/python]", "[Python interpreter: /home/me/.venv/bin/python]"),
     ],
     "files with a whole output": [("see <data>/outputs/output-76c4dec1.txt", "see <data>/outputs/output-9cf2b537.txt")],
     "the directory above": [
-        ("drwxr-xr-x 4 root root 4096 Nov 28 07:34 ..", "drwxr-xr-x 3 me me 80 Nov 29 07:34 .."),
+        ("drwxr-xr-x 4 root root 4096 Nov 28 07:34 ..", "drwxrwxrwt 3 me me 80 Nov 29 07:34 .."),
     ],
     "random ids": [
         ("id 123e4567-e89b-12d3-a456-426614174000", "id 00000000-e89b-12d3-a456-426614174001"),
@@ -68,6 +75,7 @@ SAME = {
         ("----------", "-------------"),
     ],
 }
+LISTING = ("drwxr-xr-x 3 me me 4096 Nov 28 07:42 .", "-rw-r--r-- 1 me me 32 Nov 28 07:42 calc.py")
 DIFFERENT = [
     ("1 passed", "2 passed"),
     ("exit code 0", "exit code 1"),
@@ -80,7 +88,9 @@ DIFFERENT = [
     ("da39a3ee5e6b4b0d3255bfef95601890afd80709  a", "0a39a3ee5e6b4b0d3255bfef95601890afd80709  a"),
     ("3 items", "4 items"),
     ("x = 0x1f", "x = 0x2f"),
-    ("drwxr-xr-x 4 root root 4096 Nov 28 07:34 .", "drwxr-xr-x 3 root root 4096 Nov 28 07:34 ."),
+    ("-rw-r--r-- 1 me me 32 Nov 28 07:42 a", "-rw-r--r-- 1 me me 33 Nov 28 07:42 a"),
+    ("-rw-r--r-- 1 me me 32 Nov 28 07:42 a", "-rwxr-xr-x 1 me me 32 Nov 28 07:42 a"),
+    ("drwxr-xr-x 4 me me 4096 Nov 28 07:34 a", "drwx------ 4 me me 4096 Nov 28 07:34 a"),
 ]
 
 
@@ -104,6 +114,12 @@ def test_field_that_may_differ_is_not_compared_and_the_shell_is_known_by_its_pro
     other = {"content": [{"type": "text", "text": "I am 12"}], "metadata": {"pid": 12, "exit_code": 1}}
     lines = [NORMALIZER.lines(each, each["metadata"]["pid"]) for each in (one, other)]  # type: ignore[index]
     assert difference(*lines) == (" I am 4711", "-metadata.exit_code: 0", "+metadata.exit_code: 1")
+
+
+def test_total_of_a_listing_may_differ_and_one_of_a_program_counts():
+    one, other = ("\n".join((f"total {number}", *lines)) for number, lines in ((36, LISTING), (20, LISTING)))
+    assert difference(NORMALIZER.lines(one), NORMALIZER.lines(other)) == ()
+    assert difference(NORMALIZER.lines("total 36\nok"), NORMALIZER.lines("total 20\nok")) != ()
 
 
 def test_difference_shows_the_lines_as_they_are_with_those_around_them():

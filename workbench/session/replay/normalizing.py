@@ -28,6 +28,7 @@ _MONTH: Final = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 _DAY: Final = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*"
 _ZONE: Final = r"(?: ?(?:[AP]M|UTC|GMT|[A-Z]{3,4}|[+-]\d{4}))*"
 _UNIT: Final = r"(?:[nµum]?s|secs?|seconds?|milliseconds?|min|mins|minutes?|hours?)"
+_LISTED: Final = r"(?m)^({}[rwxsStT-]{{9}}[.+@]?)"  # a file as `ls -l` prints it
 _RANDOM: Final = r"pytest-of-[^/\s]+/pytest-\d+|[\w.-]*?tmp[\w.-]*|[\w-]+[.-]\w{6,}"
 RULES: Final = (
     _rule("times", r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?", "<time>"),
@@ -48,7 +49,10 @@ RULES: Final = (
     _rule("ids of commits", r"(?m)^(\[[\w./-]+(?: \([\w-]+\))? )[0-9a-f]{7,12}\]", r"\1<commit>]"),
     _rule("ids of commits", r"(?m)^([*|/\\ ]*)[0-9a-f]{7,12}(?= [(\w])", r"\1<commit>"),
     _rule("files with a whole output", r"/output-[0-9a-f]{8}\.", "/output-<id>."),
-    _rule("the directory above", r"(?m)^(d[\w-]{9}\S?) .* \.\.$", r"\1 .."),
+    _rule("directories in a listing", r"(?m)^total \d+(?:\.\d+)?[KMGT]?(?=\n[-dlbcps][r-][w-])", "total <blocks>"),
+    _rule("directories in a listing", rf"{_LISTED.format('d')} +\d+ +(\S+) +(\S+) +\d+ ", r"\1 <links> \2 \3 <size> "),
+    _rule("columns of a listing", rf"{_LISTED.format('[-lbcps]')} +(\d+) +(\S+) +(\S+) +(\d+) ", r"\1 \2 \3 \4 \5 "),
+    _rule("the directory above", r"(?m)^d[\w-]{9}\S? .* \.\.$", "<above> .."),
     _rule("the interpreter of the shell", r"\[Python interpreter: [^\]\n]+\]", "[Python interpreter: <path>]"),
     _rule("random ids", r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b", "<id>"),
     _rule("lines drawn to the width of the terminal", r"([=_─-])\1{3,}", r"\1\1\1"),
@@ -77,9 +81,15 @@ class Normalizer:
 
     def lines(self, value: object, pid: int | None = None) -> Iterator[tuple[str, str]]:
         """Yield every line of an observation as it is, and as it is compared; `pid` is the process of its shell."""
-        for name, line in named_lines(value):
+        lines = list(named_lines(value))
+        for (name, line), (_, following) in zip(lines, [*lines[1:], ("", "")], strict=True):
             label = f"{name}: " if name else ""
-            yield label + line, label + self.text(re.sub(rf"\b{pid}\b", "<pid>", line) if pid else line)
+            text = re.sub(rf"\b{pid}\b", "<pid>", line) if pid else line
+            # Whether a total is that of a listing shows in the line after it.
+            text = (
+                self.text(f"{text}\n{following}").partition("\n")[0] if text.startswith("total ") else self.text(text)
+            )
+            yield label + line, label + text
 
 
 def named_lines(value: object, name: str = "") -> Iterator[tuple[str, str]]:
