@@ -50,35 +50,39 @@ def test_unsent_text_is_restored_by_resume(sandbox: Sandbox, ends: str):
         assert terminal.wait_exit() == 0
 
 
-@pytest.mark.parametrize("ends", ["kill", "terminate", "hang up", "quit"])
+def unsent(sandbox: Sandbox) -> list[str]:
+    return [path.read_text() for path in sandbox.locations.data.glob("unsent/*/draft-*")]
+
+
 @pytest.mark.parametrize("has_model", [True, False])
-def test_text_typed_before_the_first_message_is_restored_in_the_next_screen(
-    sandbox: Sandbox, ends: str, has_model: bool
-):
+def test_text_typed_before_the_first_message_is_restored_in_the_next_screen(sandbox: Sandbox, has_model: bool):
     more = ["--model", sandbox.script(finish("All done."))] if has_model else []
-    with screen(sandbox, *more) as terminal:
-        terminal.wait_for("Ask anything" if has_model else "Esc Not now")
-        if not has_model:
-            terminal.press("escape")
-            terminal.wait_for("Ask anything")
-        terminal.type("a first thought")
-        terminal.wait_for("a first thought")
-        if ends == "kill":
-            unsent = sandbox.locations.data / "unsent"
-            wait_for(lambda: [path for path in unsent.glob("*/draft-*") if path.read_text() == "a first thought"], "it")
-            os.kill(terminal.pid, signal.SIGKILL)
-        elif ends == "terminate":
-            os.kill(terminal.pid, signal.SIGTERM)
-        elif ends == "hang up":
-            terminal.hang_up()
-        else:
-            terminal.press("ctrl+q")
-        wait_for(lambda: not psutil.pid_exists(terminal.pid) or terminal.process.isalive() is False, "it to end")
+    typed = ""
+    for ends in ("kill", "terminate", "hang up", "quit"):
+        with screen(sandbox, *more) as terminal:
+            if not has_model:
+                terminal.wait_for("Esc Not now")
+                terminal.press("escape")
+            terminal.wait_for(typed or "Ask anything")
+            added = f" before {ends}" if typed else f"a thought before {ends}"
+            typed += added
+            terminal.type(added)
+            terminal.wait_for(typed)
+            if ends == "kill":
+                wait_for(lambda text=typed: text in unsent(sandbox), "the text to be kept")
+                os.kill(terminal.pid, signal.SIGKILL)
+            elif ends == "terminate":
+                os.kill(terminal.pid, signal.SIGTERM)
+            elif ends == "hang up":
+                terminal.hang_up()
+            else:
+                terminal.press("ctrl+q")
+            wait_for(lambda at=terminal: not psutil.pid_exists(at.pid) or at.process.isalive() is False, "it to end")
     with Terminal(["--workspace", str(sandbox.home), *more], 110, 34, sandbox.env) as terminal:
         terminal.wait_for("Ask anything" if has_model else "F1")
-        assert "a first thought" not in terminal.text(), "it belongs to another directory"
+        assert "thought before" not in terminal.text(), "it belongs to another directory"
     with screen(sandbox, "--model", sandbox.script(finish("All done."))) as terminal:
-        terminal.wait_for("a first thought")
+        terminal.wait_for(typed)
         terminal.press("enter")
         terminal.wait_for("All done.")
         wait_for(lambda: not list(sandbox.locations.data.glob("unsent/*/*")), "the text to go with the message")
