@@ -10,10 +10,12 @@ import pytest_textual_snapshot
 from pytest_textual_snapshot import SVGImageExtension
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
+from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
 from tests.tui.pictures import SMALL, at_rest, bears_every_size
 from tests.tui.sample_session import START
+from tests.tui.waiting import until_processed
 from workbench.view import clock
 from workbench.view.approval import quiet_time
 
@@ -48,6 +50,14 @@ def _style_sheets_are_parsed_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Stylesheet, "_parse_rules", parsed_once)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _pilots_wait_for_widgets_at_work_only() -> Iterator[None]:
+    """Spare every idle widget the message with which a pilot would ask it whether it is idle, in each step."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Pilot, "_wait_for_screen", until_processed)
         yield
 
 

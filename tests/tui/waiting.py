@@ -7,6 +7,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from textual.message_pump import MessagePump
+from textual.pilot import Pilot, WaitForScreenTimeout
+
 PATIENCE = 30.0
 """Seconds; a busy machine may need many of them."""
 
@@ -23,3 +26,41 @@ async def until(pilot: Any, is_so: Callable[[], Any], what: str = "", *, every: 
         await asyncio.sleep(every)
     await pilot.pause()
     return answer
+
+
+async def until_processed(pilot: Pilot[Any], timeout: float = PATIENCE) -> bool:
+    """Wait until the app, its screen and each widget at work have processed all they had received.
+
+    This is what `Pilot` does before and after most of its steps, but its own method sends a message to every widget.
+    One that waits for a message has processed all others, and what it does when idle too.
+    Returns False if the app has failed or has no screen.
+    """
+    app = pilot.app
+    if not app._screen_stacks.get(app.current_mode):
+        return False
+    at_work = [each for each in app.screen.walk_children() if not _waits_for_a_message(each)]
+    processed = asyncio.Event()
+    count = 0
+
+    def one_more() -> None:
+        nonlocal count
+        count -= 1
+        if not count:
+            processed.set()
+
+    for pump in (app, app.screen, *at_work):
+        count += pump.call_later(one_more)
+    if not count:
+        return True
+    waiting = [asyncio.create_task(event.wait()) for event in (processed, app._exception_event)]
+    finished, unfinished = await asyncio.wait(waiting, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+    for task in unfinished:
+        task.cancel()
+    if not finished:
+        raise WaitForScreenTimeout("a widget did not process its messages in time")
+    return not count
+
+
+def _waits_for_a_message(pump: MessagePump) -> bool:
+    ready = pump._message_queue.ready_event
+    return not ready.is_set() and bool(ready._waiters)  # type: ignore[attr-defined]
