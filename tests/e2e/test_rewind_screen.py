@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tests.sandbox import Sandbox, bash, finish, wait_for
 from tests.terminal.terminal import Terminal
+from workbench.session.storage.session_list import list_sessions
 
 LINES = "".join(f"line {number}\n" for number in range(20))
 
@@ -130,3 +131,17 @@ def test_undone_part_can_be_read(sandbox: Sandbox):
         terminal.press("enter")
         page = terminal.wait_until(lambda text: "q Close" in text and "go on there" in text, "the undone messages")
         assert "LINE15" in page
+
+
+def test_row_of_the_timeline_forks_the_session_before_it(sandbox: Sandbox):
+    with started(sandbox) as terminal:
+        run_both(terminal)
+        terminal.press("f2")
+        terminal.press("home")
+        terminal.type("f")
+        terminal.wait_until(
+            lambda text: "begin here" in text and "First done." not in text and "Second done." not in text,
+            "the fork, with the message in its prompt",
+        )
+        fork, origin = sorted(list_sessions(sandbox.locations), key=lambda each: not each.forked_from)
+        assert fork.forked_from == origin.id

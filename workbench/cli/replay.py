@@ -77,4 +77,6 @@ def _summary(result: ReplayResult) -> str:
     parts = [f"{outcome}: {counted(result.ran, 'action')} ran again"]
     if recorded:
         parts.append(f"recorded results were used for others ({recorded})")
+    if not result.is_confined:
+        parts.append("what they wrote was not confined to the scratch directory")
     return "; ".join(parts) + "."

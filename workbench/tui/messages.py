@@ -60,6 +60,14 @@ class RewindRequested(PastRequested):
         self.item = item
 
 
+class ForkRequested(PastRequested):
+    """The user asked for a fork of the session from its state at an item."""
+
+    def __init__(self, item: Item) -> None:
+        super().__init__()
+        self.item = item
+
+
 class RedoRequested(PastRequested):
     """The user asked to undo the last rewind."""
 

@@ -75,6 +75,13 @@ def read_checkpoints(path: Path) -> list[CheckpointRow]:
         return [_row(each, workspace) for each in checkpoints_of(store)]
 
 
+def checkpoint_at(rows: Sequence[CheckpointRow], seq: int = 0, action_id: str = "") -> int:
+    """Return the index of the checkpoint of an action, else of the last one up to event `seq`, else of the last one."""
+    by_action = [at for at, row in enumerate(rows) if action_id and row.action_id == action_id]
+    up_to = [at for at, row in enumerate(rows) if not seq or row.seq <= seq]
+    return next(iter(by_action), up_to[-1] if up_to else 0)
+
+
 class LastRewind(Struct, frozen=True):
     """Where the session was before its last rewind."""
 

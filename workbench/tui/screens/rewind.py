@@ -28,6 +28,7 @@ from workbench.view.rewind import (
     PreviewRow,
     RewindChoice,
     RewindPreview,
+    checkpoint_at,
     checkpoint_row,
     preview_row,
 )
@@ -124,12 +125,7 @@ class RewindScreen(ModalScreen[CheckpointRow | None]):
         else:
             self._lines.empty = "No message yet"
         if self.is_attached:
-            self._show(self._first_cursor())
-
-    def _first_cursor(self) -> int:
-        by_action = [at for at, row in enumerate(self._rows) if self._action_id and row.action_id == self._action_id]
-        up_to = [at for at, row in enumerate(self._rows) if not self._seq or row.seq <= self._seq]
-        return next(iter(by_action), up_to[-1] if up_to else 0)
+            self._show(checkpoint_at(self._rows, self._seq, self._action_id))
 
     def _show(self, cursor: int) -> None:
         words = self.query_one(Input).value.lower().split()

@@ -17,7 +17,7 @@ from workbench.errors import WorkbenchError
 from workbench.protocol.commands import PreviewRewind, RewindSession
 from workbench.text import visible
 from workbench.tui.focus import focus_now
-from workbench.tui.messages import BranchChosen, PastRequested, RedoRequested, RewindRequested
+from workbench.tui.messages import BranchChosen, ForkRequested, PastRequested, RedoRequested, RewindRequested
 from workbench.tui.open_screens import open_text
 from workbench.tui.widgets.prompt import Prompt
 from workbench.view.state import ActionItem, Changed, Item, NoticeItem, SessionState
@@ -63,6 +63,8 @@ class RewindOpener:
         """Do what a command or a key in a panel asks for."""
         if isinstance(message, RewindRequested):
             self.open(message.item)
+        elif isinstance(message, ForkRequested):
+            self._screen.run_worker(self._fork(message.item), group="fork")
         elif isinstance(message, RedoRequested):
             self.redo()
         elif isinstance(message, BranchChosen):
@@ -151,6 +153,19 @@ class RewindOpener:
         self._client.send(
             RewindSession(target=row.target, scope=choice.scope, overwrites=choice.overwrites, previewed=previewed)
         )
+
+    async def _fork(self, item: Item) -> None:
+        """Fork the session from the checkpoint that a rewind to the item would begin with."""
+        from workbench.view.rewind import checkpoint_at, read_checkpoints
+
+        try:
+            rows = await in_daemon(lambda: read_checkpoints(self._session_file()))
+        except WorkbenchError as error:
+            self._warn(str(error))
+            return
+        action_id = item.action_id if isinstance(item, ActionItem) else ""
+        event = str(rows[checkpoint_at(rows, item.seq, action_id)].seq) if rows else ""
+        await self._screen.app.run_action(f"app.fork('{event}')")
 
     async def _redo(self) -> None:
         from workbench.view.rewind import read_last_rewind

@@ -15,6 +15,7 @@ from workbench.tui.messages import (
     BranchChosen,
     DiffChosen,
     EarlierRequested,
+    ForkRequested,
     ItemRequested,
     RedoRequested,
     RewindRequested,
@@ -157,6 +158,7 @@ _KEYS: Final[list[BindingType]] = [
     Binding("d", "row('diff')", "Diff", id="timeline.diff"),
     Binding("g", "row('item')", "In the conversation", id="timeline.place"),
     Binding("r", "row('rewind')", "Rewind to here", id="timeline.rewind"),
+    Binding("f", "row('fork')", "Fork from here", id="timeline.fork", show=False),
     Binding("u", "row('redo')", "Undo the rewind", id="timeline.redo", show=False),
 ]
 
@@ -164,6 +166,7 @@ _KEYS: Final[list[BindingType]] = [
 _REQUESTS: Final[dict[str, Callable[[Item], Message]]] = {
     "item": ItemRequested,
     "rewind": RewindRequested,
+    "fork": ForkRequested,
     "redo": lambda item: RedoRequested(),
 }
 
