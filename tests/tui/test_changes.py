@@ -79,14 +79,14 @@ async def test_list_is_updated_live_and_enter_opens_a_file():
         app.take(*working_session().events)
         app.take(ev.FilesChanged(seq=99, files=(ev.FileDelta(path="/etc/x", before="a", after=None),)))
         assert "src/calc.py" in panel.render_line(0).text
-        assert "By others" in panel.render_line(1).text
+        assert "Edited elsewhere" in panel.render_line(1).text
         assert "/etc/x" in panel.render_line(2).text
         app.take(
             ev.FilesChanged(seq=100, files=(ev.FileDelta(path=f"{WORKSPACE}/src/calc.py", before="a", after="z"),))
         )
         rows = [panel.render_line(row).text.split()[:3] for row in range(4)]
         assert [row[0] for row in rows] == ["By", "M", "By", "D"]
-        assert "By the agent and others" in panel.render_line(0).text
+        assert "Edited by the agent and elsewhere" in panel.render_line(0).text
 
         panel.focus()
         await pilot.press("down", "down", "down", "enter")

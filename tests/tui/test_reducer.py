@@ -227,7 +227,7 @@ def test_changes_by_others_are_separate():
     script.add(ev.UserCommand, action_id="p1", command="touch y")
     mine = (ev.FileDelta(path="/y", before=None, after=""), ev.FileDelta(path="/x", before="c", after="d"))
     script.add(ev.VersionTaken, version="v", action_id="p1", files=mine)
-    assert authorship(both.changes["/x"]) == "by the agent and others"
+    assert authorship(both.changes["/x"]) == "edited by the agent and elsewhere"
     assert authorship(script.state().changes["/x"]) == "by the agent, you and others"
     assert authorship(script.state().changes["/y"]) == "by you"
 

@@ -162,7 +162,7 @@ def _changes(state: SessionState) -> Iterator[str]:
         diff = compare(short_path(file.path, state.workspace), file.before, file.after)
         yield (
             file_line(diff)
-            + (f" Changed {words}." if (words := authorship(file)) else "")
+            + (f" {words.capitalize()}." if (words := authorship(file)) else "")
             + (f" {file.note}" * bool(file.note))
         )
         for hunk in diff.hunks:

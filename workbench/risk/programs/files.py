@@ -139,7 +139,7 @@ def _is_directory(word: Word) -> bool:
 
 def _ln(call: Call) -> None:
     options, operands = call.options(Spec(values=words("-S --suffix"), paths=_INTO))
-    call.raise_to("MEDIUM", "makes a link")
+    call.raise_to("MEDIUM", "creates a link")
     into = _target(options)
     only = bool(into) or len(operands) == 1
     for word in operands if only else operands[:-1]:
@@ -213,7 +213,7 @@ def _shred(call: Call) -> None:
 
 
 def _mktemp(call: Call) -> None:
-    call.raise_to("MEDIUM", "makes a temporary file")
+    call.raise_to("MEDIUM", "creates a temporary file")
     options, _ = call.options(Spec(operands="text", values=words("-p --tmpdir")))
     for directory in (option.value for option in options if option.flag in {"-p", "--tmpdir"} and option.value):
         call.use(directory._replace(text=f"{directory.text.rstrip('/')}/made"), "write")
@@ -288,10 +288,10 @@ RULES: dict[str, Rule] = {
     "mktemp": _mktemp,
     "truncate": _truncate,
     "mkfifo": _WRITE,
-    "mknod": Spec("HIGH", "makes a device", operands="write"),
+    "mknod": Spec("HIGH", "creates a device", operands="write"),
     "touch": Spec(
         "MEDIUM",
-        "makes files",
+        "creates files",
         operands="write",
         values=words("-d -t"),
         paths=uses("read", "-r --reference"),
@@ -307,7 +307,7 @@ RULES: dict[str, Rule] = {
     ),
     "dos2unix": _WRITE,
     "unix2dos": _WRITE,
-    "fallocate": Spec("MEDIUM", "makes files", operands="write", values=words("-l -o")),
+    "fallocate": Spec("MEDIUM", "creates files", operands="write", values=words("-l -o")),
     **dict.fromkeys(words("black isort autopep8 yapf gofmt rustfmt prettier clang-format shfmt"), _format),
     **named(
         Spec(

@@ -74,7 +74,7 @@ MORE: dict[str, Spec] = {
     "mv": Spec("MEDIUM", "moves files", operands="write"),
     "init": Spec(
         "MEDIUM",
-        "makes a repository",
+        "creates a repository",
         operands="write",
         values=words("-b --initial-branch --object-format --ref-format"),
         paths=uses("write", "--separate-git-dir") | uses("read", "--template"),
@@ -82,7 +82,7 @@ MORE: dict[str, Spec] = {
     ),
     "worktree add": Spec(
         "MEDIUM",
-        "makes a work tree",
+        "creates a work tree",
         operands="text",
         values=words("-b -B --reason"),
         flags=flags("HIGH", _LOSES_WORK, "-B"),

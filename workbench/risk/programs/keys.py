@@ -13,7 +13,7 @@ from workbench.risk.word import Word
 
 _SECRET: Final = Spec(
     "HIGH",
-    "makes or reads keys",
+    "creates or reads keys",
     operands="text",
     flags=flags(
         "HIGH",
@@ -121,13 +121,13 @@ def _read_public(call: Call, word: Word) -> None:
 def _agent(call: Call) -> None:
     """Rate ssh-add: MEDIUM if it lists the public keys of the agent, otherwise HIGH."""
     lists = [word.text for word in call.words] in (["-l"], ["-L"])
-    call.raise_to(*(("MEDIUM", _SHOWS) if lists else ("HIGH", "makes or reads keys")))
+    call.raise_to(*(("MEDIUM", _SHOWS) if lists else ("HIGH", "creates or reads keys")))
 
 
 def _pass(call: Call) -> None:
     """Rate pass: MEDIUM if it lists the names of passwords; with a name, `pass ls` prints that password."""
     lists = [word.text for word in call.words] in (["ls"], ["list"], ["version"])
-    call.raise_to(*(("MEDIUM", "lists the names of passwords") if lists else ("HIGH", "makes or reads keys")))
+    call.raise_to(*(("MEDIUM", "lists the names of passwords") if lists else ("HIGH", "creates or reads keys")))
 
 
 RULES: dict[str, Rule] = {

@@ -75,7 +75,7 @@ _CARGO = subcommands(
         "generate": RUNS_REMOTE,
         **dict.fromkeys(
             ("new", "init"),
-            Spec("MEDIUM", "makes a project", operands="write", values=words("--name --edition --vcs"), keeps=True),
+            Spec("MEDIUM", "creates a project", operands="write", values=words("--name --edition --vcs"), keeps=True),
         ),
         "add": Spec("MEDIUM", NEW, operands="text"),
     },

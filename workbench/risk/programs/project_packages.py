@@ -240,7 +240,7 @@ _UV_TABLE: dict[str, Spec] = {
         INSPECTS,
     ),
     **dict.fromkeys(("install", "update", "upgrade", "lock"), DECLARED),
-    **dict.fromkeys(("new", "init"), Spec("MEDIUM", "makes a project", operands="write", keeps=True)),
+    **dict.fromkeys(("new", "init"), Spec("MEDIUM", "creates a project", operands="write", keeps=True)),
     **dict.fromkeys(("config", "source", "auth", "login", "index"), _SOURCES),
     "shell": SHELL,
     "publish": PUBLISH,

@@ -132,7 +132,7 @@ class Judge:
         if kind in {"read", "deep", "link"}:
             risk, reason = context.reading(path, deep=kind == "deep")
             if kind == "link" and not within(context.resolved(path), context.workspace):
-                risk, reason = "HIGH", "makes a link that leads out of the workspace"
+                risk, reason = "HIGH", "creates a link that leads out of the workspace"
             self.report(node, higher(risk, "MEDIUM") if is_open else risk, reason, paths=(path,))
             return
         inner = f"{path.rstrip('/')}/{ENTRY}" if kind == "below" else path

@@ -17,7 +17,7 @@ from workbench.protocol.events import AlwaysChoice
 from workbench.rules.rule import parse_rule
 from workbench.tui.key_names import key_of
 from workbench.tui.screens.question_base import QuestionScreen
-from workbench.tui.widgets.dock import DockedPanel, hint_line
+from workbench.tui.widgets.dock import ReservingPanel, hint_line
 from workbench.tui.widgets.rule_dry_run import RuleDryRun
 from workbench.tui.widgets.strips import as_content, css_beside
 from workbench.view.approval.questions import Scope
@@ -65,9 +65,13 @@ class AlwaysScreen(QuestionScreen[AlwaysAnswer | None]):
         reason: str,
         try_rule: Callable[[str], RulePreview],
         *,
+        reserve_rows: Callable[[int], None] = lambda rows: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`reason` says why there are no choices; `try_rule` returns what rules, one line each, would match."""
+        """`reason` says why there are no choices; `try_rule` returns what rules, one line each, would match.
+
+        `reserve_rows` is called with the number of rows at the bottom of the screen that the panel covers.
+        """
         super().__init__(clock)
         self._choices = tuple(choices[:_MOST])
         self._reason = reason
@@ -75,7 +79,7 @@ class AlwaysScreen(QuestionScreen[AlwaysAnswer | None]):
         self._previews: dict[int, RulePreview] = {}
         self._current = 0
         self._scope = 0
-        self._box = DockedPanel(id="box")
+        self._box = ReservingPanel(reserve_rows, id="box")
         self._summary = Static(id="said")
         self._dry_run = RuleDryRun(Locations.from_environment(), id="dry-run")
         self._keys = Static(id="keys")

@@ -90,7 +90,7 @@ class ApprovalScreen(QuestionScreen[Decision | Later | Renewed | Turn | All | Al
             postpone=postpone,
         )
         self._fields = self._keys.fields
-        self._above = ScreensAbove(self, self.item, self.proposal, self._batch, try_rule)
+        self._above = ScreensAbove(self, self.item, self.proposal, self._batch, box=self.box, try_rule=try_rule)
         self._renewal = Renewal(self, self._fields, self.box, self.item.arguments)
         self._is_rejecting = False
 

@@ -220,10 +220,13 @@ class ScreensAbove:
         item: ActionItem,
         proposal: Proposal,
         batch: Batch,
+        *,
+        box: QuestionBox,
         try_rule: Callable[[str], RulePreview],
     ) -> None:
         """`try_rule` returns what a rule would match."""
         self._question = question
+        self._box = box
         self._item = item
         self._proposal = proposal
         self._batch = batch
@@ -233,11 +236,14 @@ class ScreensAbove:
         """Show the rules that fit the action, or why there are none; saving one approves the action too."""
 
         def save(answer: AlwaysAnswer | None) -> None:
+            self._reserve_own()
             if answer is not None:
                 self._question.finish(Always(answer.rule, answer.scope))
 
         item, clock = self._item, self._question.quiet.clock
-        screen = AlwaysScreen(item.always, item.no_always, self._try_rule, clock=clock)
+        screen = AlwaysScreen(
+            item.always, item.no_always, self._try_rule, reserve_rows=self._box.reserve_above, clock=clock
+        )
         self._question.app.push_screen(screen, save)
 
     def show_batch(self) -> None:
@@ -251,11 +257,18 @@ class ScreensAbove:
         answers = tuple((action.action_id, action.fingerprint, action.asked) for action in actions)
 
         def approve(is_approved: bool | None) -> None:
+            self._reserve_own()
             if is_approved:
                 self._question.finish(All(answers))
 
-        screen = ApproveAllScreen(actions, edited, clock=self._question.quiet.clock)
+        clock = self._question.quiet.clock
+        screen = ApproveAllScreen(actions, edited, reserve_rows=self._box.reserve_above, clock=clock)
         self._question.app.push_screen(screen, approve)
+
+    def _reserve_own(self) -> None:
+        """Keep only the rows of the question free again, unless it was withdrawn meanwhile."""
+        if self._box.is_attached:
+            self._box.reserve_above(0)
 
     def show_details(self) -> None:
         """Show all details of the action as one text."""

@@ -18,7 +18,7 @@ from textual.widgets import Static
 from workbench.config.modes import NEVER_MEANS
 from workbench.tui.key_names import key_of
 from workbench.tui.screens.question_base import QuestionScreen
-from workbench.tui.widgets.dock import SIDES, DockedPanel, hint_line
+from workbench.tui.widgets.dock import SIDES, DockedPanel, ReservingPanel, hint_line
 from workbench.tui.widgets.question_text import QuestionText
 from workbench.tui.widgets.strips import css_beside
 from workbench.view.formatting.approval import all_of
@@ -44,15 +44,23 @@ class ApproveAllScreen(QuestionScreen[bool]):
     ]
 
     def __init__(
-        self, actions: Sequence[ActionItem], omitted: int = 0, *, clock: Callable[[], float] = time.monotonic
+        self,
+        actions: Sequence[ActionItem],
+        omitted: int = 0,
+        *,
+        reserve_rows: Callable[[int], None] = lambda rows: None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`omitted` is the number of actions that are not shown because the user has edited them."""
+        """`omitted` is the number of actions that are not shown because the user has edited them.
+
+        `reserve_rows` is called with the number of rows at the bottom of the screen that the panel covers.
+        """
         super().__init__(clock)
         self._count = len(actions)
         lines = all_of(actions, omitted)
         self._text = QuestionText(lambda width: styled_rows(lines, width), id="all")
         self._keys = Static(id="keys")
-        self._box = DockedPanel(id="box")
+        self._box = ReservingPanel(reserve_rows, id="box")
         self._rows = 0
         self._is_read = False
 

@@ -26,8 +26,9 @@ class LowLatencyScreen(Screen[None]):
     """A screen that paints the response to a key at once, and lays out nested streams in one pass.
 
     Reason: Textual 8.2.8 paints with the next tick of a clock, which is up to two ticks away after a slow frame. It
-    restyles a screen that has just been styled. It reports a change of size to the innermost two containers only, so
-    outer stream layouts keep an old height if something beside them changed at the same time.
+    restyles a screen that has just been styled. If a screen below two others changes, it repaints only the top one,
+    for which the middle one has cached what is below it. It reports a change of size to the innermost two containers
+    only, so outer stream layouts keep an old height if something beside them changed at the same time.
     Upstream: `Screen._on_idle`, `_on_layout`, `_compositor_refresh`, and the sets `_dirty_widgets` and
     `_layout_widgets`; `StreamLayout._cached_placements`; `App._batch_count`.
     Without it: if one of these is gone, the handlers return and Textual's own do the work.
@@ -47,6 +48,15 @@ class LowLatencyScreen(Screen[None]):
         """Paint what the last key changed in the focused widget; Textual's own handler then paints the rest."""
         if self._has_internals and keystrokes.is_frame_due():
             _paint_focused(self)
+
+    def _compositor_refresh(self) -> None:
+        """Paint, and let the screens between this one and the top one show what has changed behind them."""
+        changed = tuple(self._compositor._dirty_regions) if self._has_internals else ()
+        super()._compositor_refresh()
+        stack = self.app.screen_stack
+        if changed and self in stack:
+            for screen in stack[stack.index(self) + 1 : -1]:
+                screen.refresh(*changed)
 
     async def on_layout(self, message: messages.Layout) -> None:
         """Schedule a layout of every container around the changed widget, in place of Textual's handler."""

@@ -35,9 +35,9 @@ class ReservingPanel(DockedPanel):
 
     DEFAULT_CSS = ""
 
-    def __init__(self, reserve_rows: Callable[[int], None]) -> None:
+    def __init__(self, reserve_rows: Callable[[int], None], *, id: str | None = None) -> None:
         """`reserve_rows` is called with the number of rows that the panel covers."""
-        super().__init__()
+        super().__init__(id=id)
         self._reserve_rows = reserve_rows
 
     def on_resize(self) -> None:

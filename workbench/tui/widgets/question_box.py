@@ -268,6 +268,10 @@ class QuestionBox(DockedPanel):
         used = _fill(self._keys, used, rows_free if self.is_full else LEAST_ROWS - fixed)
         self._reserve_rows(min(screen.height, fixed + used))
 
+    def reserve_above(self, rows: int) -> None:
+        """Keep the rows free that a panel above this one covers, at least those of this one."""
+        self._reserve_rows(max(rows, self.outer_size.height))
+
     def _show_title(self, width: int) -> None:
         """Show the title; if it cuts off the path, the text below it has the whole path."""
         position = f"{self._at} of {self._total}  " if self._total > 1 else ""

@@ -78,7 +78,7 @@ def _rule_lines(rule: str, width: int, label: str) -> list[Line]:
 
 def _match_summary(preview: RulePreview) -> str:
     matched, tried = len(preview.matched), preview.looked_at
-    return f"Matches {matched} of the last {counted(tried, 'action')} of this session{':' if matched else ''}"
+    return f"Matches {matched} of the last {counted(tried, 'action')}{':' if matched else ''}"
 
 
 def _action(item: ActionItem, workspace: str, width: int) -> Line:

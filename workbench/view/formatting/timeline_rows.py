@@ -124,15 +124,15 @@ def _tokens(item: ActionItem) -> str:
     return f"{answer.usage.output} tok"
 
 
-_NAMES: Final[dict[Hand, str]] = {"agent": "the agent", "person": "you", "others": "others"}
-
-
 def authorship(file: FileState) -> str:
-    """Return who changed the file, like `by the agent and others`; empty if only the agent did, or if it is unknown."""
+    """Return who changed the file, like `edited by the agent and you`; empty if only the agent did or it is unknown."""
     if file.by <= {"agent"}:
         return ""
-    *first, last = (name for hand, name in _NAMES.items() if hand in file.by)
-    return f"by {', '.join(first)} and {last}" if first else f"by {last}"
+    names: tuple[tuple[Hand, str], ...] = (("agent", "by the agent"), ("person", "you"), ("others", "elsewhere"))
+    listed = [name for hand, name in names if hand in file.by]
+    if listed[0] == "you":
+        listed[0] = "by you"
+    return "edited " + " and ".join(listed)
 
 
 def authorship_sign(file: FileState) -> str:
