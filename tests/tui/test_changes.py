@@ -38,7 +38,7 @@ async def test_changes_by_others_are_listed_below_the_agents_own():
         await until(pilot, lambda: panel.size.height > 0)
         assert [panel.render_line(y).text.split()[:2] for y in range(3)] == [
             ["M", "/own"],
-            ["By", "others"],
+            ["Edited", "elsewhere"],
             ["M", "/theirs"],
         ]
         panel.focus()
@@ -85,7 +85,7 @@ async def test_list_is_updated_live_and_enter_opens_a_file():
             ev.FilesChanged(seq=100, files=(ev.FileDelta(path=f"{WORKSPACE}/src/calc.py", before="a", after="z"),))
         )
         rows = [panel.render_line(row).text.split()[:3] for row in range(4)]
-        assert [row[0] for row in rows] == ["By", "M", "By", "D"]
+        assert [row[0] for row in rows] == ["Edited", "M", "Edited", "D"]
         assert "Edited by the agent and elsewhere" in panel.render_line(0).text
 
         panel.focus()

@@ -228,8 +228,8 @@ def test_changes_by_others_are_separate():
     mine = (ev.FileDelta(path="/y", before=None, after=""), ev.FileDelta(path="/x", before="c", after="d"))
     script.add(ev.VersionTaken, version="v", action_id="p1", files=mine)
     assert authorship(both.changes["/x"]) == "edited by the agent and elsewhere"
-    assert authorship(script.state().changes["/x"]) == "by the agent, you and others"
-    assert authorship(script.state().changes["/y"]) == "by you"
+    assert authorship(script.state().changes["/x"]) == "edited by the agent, you and elsewhere"
+    assert authorship(script.state().changes["/y"]) == "edited by you"
 
 
 def test_changes_on_disk_by_a_command_are_on_its_card_and_counted_once():

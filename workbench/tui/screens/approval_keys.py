@@ -236,14 +236,12 @@ class ScreensAbove:
         """Show the rules that fit the action, or why there are none; saving one approves the action too."""
 
         def save(answer: AlwaysAnswer | None) -> None:
-            self._reserve_own()
+            self._reserve()
             if answer is not None:
                 self._question.finish(Always(answer.rule, answer.scope))
 
         item, clock = self._item, self._question.quiet.clock
-        screen = AlwaysScreen(
-            item.always, item.no_always, self._try_rule, reserve_rows=self._box.reserve_above, clock=clock
-        )
+        screen = AlwaysScreen(item.always, item.no_always, self._try_rule, reserve_rows=self._reserve, clock=clock)
         self._question.app.push_screen(screen, save)
 
     def show_batch(self) -> None:
@@ -257,18 +255,18 @@ class ScreensAbove:
         answers = tuple((action.action_id, action.fingerprint, action.asked) for action in actions)
 
         def approve(is_approved: bool | None) -> None:
-            self._reserve_own()
+            self._reserve()
             if is_approved:
                 self._question.finish(All(answers))
 
         clock = self._question.quiet.clock
-        screen = ApproveAllScreen(actions, edited, reserve_rows=self._box.reserve_above, clock=clock)
+        screen = ApproveAllScreen(actions, edited, reserve_rows=self._reserve, clock=clock)
         self._question.app.push_screen(screen, approve)
 
-    def _reserve_own(self) -> None:
-        """Keep only the rows of the question free again, unless it was withdrawn meanwhile."""
+    def _reserve(self, rows: int = 0) -> None:
+        """Keep the rows that a panel above covers free, at least those of the question, unless it was withdrawn."""
         if self._box.is_attached:
-            self._box.reserve_above(0)
+            self._box.reserve_rows(max(rows, self._box.outer_size.height))
 
     def show_details(self) -> None:
         """Show all details of the action as one text."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
-from typing import Any
+from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
 
 from textual import events, messages
 from textual.app import App
@@ -22,13 +23,15 @@ except ImportError:  # Textual has moved the private classes that our compositor
     FrontToBackCompositor = None  # type: ignore[assignment, misc]
 
 
+_INTERNALS: Final = ("_dirty_widgets", "_layout_widgets", "_layout_required", "_compositor", "_compositor_refresh")
+
+
 class LowLatencyScreen(Screen[None]):
     """A screen that paints the response to a key at once, and lays out nested streams in one pass.
 
-    Reason: Textual 8.2.8 paints with the next tick of a clock, which is up to two ticks away after a slow frame. It
-    restyles a screen that has just been styled. If a screen below two others changes, it repaints only the top one,
-    for which the middle one has cached what is below it. It reports a change of size to the innermost two containers
-    only, so outer stream layouts keep an old height if something beside them changed at the same time.
+    Reason: Textual 8.2.8 paints with the next tick of a clock, up to two ticks late after a slow frame. It restyles a
+    screen that has just been styled, and does not paint the changes of one below two others. It reports a change of
+    size to the innermost two containers only, so outer stream layouts keep an old height.
     Upstream: `Screen._on_idle`, `_on_layout`, `_compositor_refresh`, and the sets `_dirty_widgets` and
     `_layout_widgets`; `StreamLayout._cached_placements`; `App._batch_count`.
     Without it: if one of these is gone, the handlers return and Textual's own do the work.
@@ -37,8 +40,7 @@ class LowLatencyScreen(Screen[None]):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         paint_front_to_back(self)
-        names = ("_dirty_widgets", "_layout_widgets", "_layout_required", "_compositor", "_compositor_refresh")
-        self._has_internals = all(hasattr(self, name) for name in names)
+        self._has_internals = all(hasattr(self, name) for name in _INTERNALS)
 
     def on_screen_resume(self, event: events.ScreenResume) -> None:
         """Restyle only a screen that is resumed: a new one was styled when it was mounted."""
@@ -46,28 +48,36 @@ class LowLatencyScreen(Screen[None]):
 
     async def on_idle(self) -> None:
         """Paint what the last key changed in the focused widget; Textual's own handler then paints the rest."""
-        if self._has_internals and keystrokes.is_frame_due():
-            _paint_focused(self)
+        _paint_focused(self)
 
     def _compositor_refresh(self) -> None:
-        """Paint, and let the screens between this one and the top one show what has changed behind them."""
-        changed = tuple(self._compositor._dirty_regions) if self._has_internals else ()
-        super()._compositor_refresh()
-        stack = self.app.screen_stack
-        if changed and self in stack:
-            for screen in stack[stack.index(self) + 1 : -1]:
-                screen.refresh(*changed)
+        with _repainted_above(self):
+            super()._compositor_refresh()
 
     async def on_layout(self, message: messages.Layout) -> None:
         """Schedule a layout of every container around the changed widget, in place of Textual's handler."""
         if self._has_internals:
-            message.stop()
-            message.prevent_default()
-            _require_layout(self, message.widget)
+            _require_layout(self, message)
 
 
-def _paint_focused(screen: Screen[Any]) -> None:
-    """Paint the focused widget if it has changed but keeps its size."""
+@contextmanager
+def _repainted_above(screen: LowLatencyScreen) -> Iterator[None]:
+    """Repaint the screens between this one and the top one where this one is painted within the block.
+
+    They have cached what is below them; Textual itself repaints only the top one.
+    """
+    changed = tuple(screen._compositor._dirty_regions) if screen._has_internals else ()
+    yield
+    stack = screen.app.screen_stack
+    if changed and screen in stack:
+        for above in stack[stack.index(screen) + 1 : -1]:
+            above.refresh(*changed)
+
+
+def _paint_focused(screen: LowLatencyScreen) -> None:
+    """Paint the focused widget if a key is waiting for it, and it has changed but keeps its size."""
+    if not screen._has_internals or not keystrokes.is_frame_due():
+        return
     focused = screen.focused
     if focused is None or focused not in screen._dirty_widgets:
         return
@@ -81,9 +91,11 @@ def _paint_focused(screen: Screen[Any]) -> None:
     screen._dirty_widgets |= rest
 
 
-def _require_layout(screen: Screen[Any], changed: Widget) -> None:
-    """Schedule a layout of every container around a widget, up to the first one of a fixed size."""
-    widget = changed
+def _require_layout(screen: Screen[Any], message: messages.Layout) -> None:
+    """Schedule a layout of every container around the changed widget, up to the first one of a fixed size."""
+    message.stop()
+    message.prevent_default()
+    widget = changed = message.widget
     if isinstance(widget.layout, StreamLayout):
         widget.layout._cached_placements = None  # other children may have moved, so old placements are void
     for ancestor in changed.ancestors:

@@ -134,7 +134,7 @@ class QuestionBox(DockedPanel):
         """`reserve_rows` is called with the number of rows that the panel covers."""
         action = asked.action
         super().__init__(classes=f"-{action.risk.lower()}")
-        self._reserve_rows = reserve_rows
+        self.reserve_rows = reserve_rows
         self._asked = asked
         self._action = action
         self._proposal = proposal
@@ -266,11 +266,7 @@ class QuestionBox(DockedPanel):
             self.diff.display = not is_editing
         used = self._share_with_editor(rows_free, inner) if is_editing else self._share(rows_free, inner, screen)
         used = _fill(self._keys, used, rows_free if self.is_full else LEAST_ROWS - fixed)
-        self._reserve_rows(min(screen.height, fixed + used))
-
-    def reserve_above(self, rows: int) -> None:
-        """Keep the rows free that a panel above this one covers, at least those of this one."""
-        self._reserve_rows(max(rows, self.outer_size.height))
+        self.reserve_rows(min(screen.height, fixed + used))
 
     def _show_title(self, width: int) -> None:
         """Show the title; if it cuts off the path, the text below it has the whole path."""

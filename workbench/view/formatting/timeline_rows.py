@@ -132,7 +132,8 @@ def authorship(file: FileState) -> str:
     listed = [name for hand, name in names if hand in file.by]
     if listed[0] == "you":
         listed[0] = "by you"
-    return "edited " + " and ".join(listed)
+    *first, last = listed
+    return f"edited {', '.join(first)} and {last}" if first else f"edited {last}"
 
 
 def authorship_sign(file: FileState) -> str:
