@@ -21,6 +21,19 @@ def screen(sandbox: Sandbox, *args: str, **env: str) -> Terminal:
     return Terminal([*args, "--workspace", str(sandbox.project)], 110, 34, sandbox.env | env)
 
 
+def end(terminal: Terminal, how: str) -> None:
+    """End the program in one of four ways: "kill", "terminate", "hang up" or "quit"; return once it has ended."""
+    if how == "kill":
+        os.kill(terminal.pid, signal.SIGKILL)
+    elif how == "terminate":
+        os.kill(terminal.pid, signal.SIGTERM)
+    elif how == "hang up":
+        terminal.hang_up()
+    else:
+        terminal.press("ctrl+q")
+    wait_for(lambda: not psutil.pid_exists(terminal.pid) or terminal.process.isalive() is False, "it to end")
+
+
 @pytest.mark.parametrize("ends", ["kill", "terminate", "hang up", "quit"])
 def test_unsent_text_is_restored_by_resume(sandbox: Sandbox, ends: str):
     with screen(sandbox, "begin", "--model", sandbox.script(finish("All done."), finish("Again done."))) as terminal:
@@ -31,14 +44,7 @@ def test_unsent_text_is_restored_by_resume(sandbox: Sandbox, ends: str):
         draft = state_directory(sandbox.locations, session.id) / "draft"
         if ends == "kill":
             wait_for(lambda: draft.exists() and draft.read_text() == "a thought of mine", "the draft to be kept", 5)
-            os.kill(terminal.pid, signal.SIGKILL)
-        elif ends == "terminate":
-            os.kill(terminal.pid, signal.SIGTERM)
-        elif ends == "hang up":
-            terminal.hang_up()
-        else:
-            terminal.press("ctrl+q")
-        wait_for(lambda: not psutil.pid_exists(terminal.pid) or terminal.process.isalive() is False, "it to end")
+        end(terminal, ends)
     assert draft.read_text() == "a thought of mine"
     assert stat.S_IMODE(draft.stat().st_mode) == 0o600
     with screen(sandbox, "resume", session.id) as terminal:
@@ -70,14 +76,7 @@ def test_text_typed_before_the_first_message_is_restored_in_the_next_screen(sand
             terminal.wait_for(typed)
             if ends == "kill":
                 wait_for(lambda text=typed: text in unsent(sandbox), "the text to be kept")
-                os.kill(terminal.pid, signal.SIGKILL)
-            elif ends == "terminate":
-                os.kill(terminal.pid, signal.SIGTERM)
-            elif ends == "hang up":
-                terminal.hang_up()
-            else:
-                terminal.press("ctrl+q")
-            wait_for(lambda at=terminal: not psutil.pid_exists(at.pid) or at.process.isalive() is False, "it to end")
+            end(terminal, ends)
     with Terminal(["--workspace", str(sandbox.home), *more], 110, 34, sandbox.env) as terminal:
         terminal.wait_for("Ask anything" if has_model else "F1")
         assert "thought before" not in terminal.text(), "it belongs to another directory"

@@ -26,6 +26,7 @@ from workbench.protocol.events import (
     Rewound,
     VersionTaken,
 )
+from workbench.risk.paths import within
 from workbench.session.limits import NO_TOOLS
 from workbench.session.replay.divergence import Divergence, ReplayResult, difference, lines_of
 from workbench.session.replay.files import FileComparison
@@ -184,7 +185,7 @@ class Replayer:
         if self._shell.pid and recorded not in (0, self._shell.pid) and not action.arguments.get("reset"):
             tool.executor.rewound(files=True)
         directory = action.assessed.working_dir if action.assessed is not None else ""
-        if directory.startswith(self._state.workspace) and directory != tool.working_dir():
+        if directory and within(directory, self._state.workspace) and directory != tool.working_dir():
             tool(tool.action_from_arguments({"command": f"cd {shlex.quote(directory)}"}))
 
     def _adapt_interpreter(self, action: OpenAction, observation: Mapping[str, Any]) -> None:
