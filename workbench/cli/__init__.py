@@ -29,6 +29,7 @@ _FUNCTIONS = {
     "rewind": "rewind:rewind",
     "fork": "fork:fork",
     "replay": "replay:replay",
+    "compare": "compare:compare",
     "config": "config:config",
     "locate": "config:locate",
 }

@@ -34,6 +34,7 @@ _COMMANDS = {
     "rewind": "move a session back to an earlier message or action, with its files",
     "fork": "continue a session in a new one, from its end or an earlier event",
     "replay": "run a session's actions again in a scratch directory and compare with the record",
+    "compare": "compare sessions: outcome, steps, tokens, cost, time, files, and where they differ",
     "restore": "restore what a command deleted, or any path from any version",
     "config": "list every setting with its value and where it comes from",
     "locate": "show the paths of settings, sessions and logs",
@@ -228,6 +229,11 @@ def _add_sessions(parser: _Parser) -> None:
     parser.add_argument("id", nargs="?", metavar="ID", help="session to repair (default: all damaged ones)")
 
 
+def _add_compare(parser: _Parser) -> None:
+    parser.add_argument("ids", nargs="+", metavar="ID", help="sessions; each is compared with the first one")
+    parser.add_argument("--json", action="store_true", help="print the comparison as JSON")
+
+
 def _count(text: str) -> int:
     """Return a number of at least 0. Raises an error of argparse."""
     if not (text.isascii() and text.isdecimal()):
@@ -282,6 +288,7 @@ def _add_trust(parser: _Parser) -> None:
 
 
 _ARGUMENTS_OF = {
+    "compare": _add_compare,
     "decisions": _add_decisions,
     "mcp": _add_mcp,
     "openapi": _add_openapi,

@@ -66,10 +66,8 @@ def replay(
 
 
 def _last(store: Store, until: int | None) -> int:
-    """Return the last event to follow. Raises UsageError if it does not exist, or DamagedFile."""
-    for _ in store.lines():
-        pass
-    _check_whole(store)
+    """Return the last event to follow. Raises UsageError if it does not exist, or StoreError."""
+    check_history(store)
     if until is None:
         return store.last_seq
     if not 0 < until <= store.last_seq:
@@ -77,7 +75,14 @@ def _last(store: Store, until: int | None) -> int:
     return until
 
 
-def _check_whole(store: Store) -> None:
+def check_history(store: Store) -> None:
+    """Read all events. Raises StoreError if some are lost, or DamagedFile if they are damaged."""
+    for _ in store.lines():
+        pass
+    _check_gaps(store)
+
+
+def _check_gaps(store: Store) -> None:
     if store.gaps:
         gap = store.gaps[0]
         events = f"event {gap.first}" if gap.first == gap.last else f"events {gap.first} to {gap.last}"
@@ -164,7 +169,7 @@ class _Work:
     def _events(self, last: int) -> Iterator[Event]:
         for event in self._store.events(0, last):
             yield event
-            _check_whole(self._store)
+            _check_gaps(self._store)
 
     def _names(self, scratch: Scratch, home: str) -> dict[str, str]:
         """Return the name that stands for each directory in both runs."""
