@@ -30,6 +30,7 @@ _FUNCTIONS = {
     "fork": "fork:fork",
     "replay": "replay:replay",
     "compare": "compare:compare",
+    "blame": "blame:blame",
     "config": "config:config",
     "locate": "config:locate",
 }

@@ -35,6 +35,7 @@ _COMMANDS = {
     "fork": "continue a session in a new one, from its end or an earlier event",
     "replay": "run a session's actions again in a scratch directory and compare with the record",
     "compare": "compare sessions: outcome, steps, tokens, cost, time, files, and where they differ",
+    "blame": "show which action, prompt and model, or you, wrote each line of FILE",
     "restore": "restore what a command deleted, or any path from any version",
     "config": "list every setting with its value and where it comes from",
     "locate": "show the paths of settings, sessions and logs",
@@ -51,7 +52,7 @@ _EPILOG += '\n\nUse `ohw -- demo` to send "demo" as a message. `ohw COMMAND --he
 _MCP = ("list", "add", "test", "login", "logout", "changes", "approve", "remove")
 _ALMOST = 0.8
 """The similarity, from 0 to 1, from which a word counts as a misspelled command."""
-_WITH_VALUE = frozenset(["--workspace", "--home", "--tool", "--path", "--env", "--header", "--type"])
+_WITH_VALUE = frozenset(["--workspace", "--home", "--tool", "--path", "--env", "--header", "--type", "--format"])
 """Options that take a value, other than the settings' flags."""
 
 
@@ -218,6 +219,11 @@ def _add_mcp(parser: _Parser) -> None:
     )
 
 
+def _add_blame(parser: _Parser) -> None:
+    parser.add_argument("file", metavar="FILE[:FROM-TO]", help="file of the directory, and the lines to show")
+    parser.add_argument("--format", choices=["text", "json", "agent-trace"], default="text", help="output (text)")
+
+
 def _add_openapi(parser: _Parser) -> None:
     parser.add_argument("action", nargs="?", choices=["list", "changes", "approve"], help="what to do (default: list)")
     parser.add_argument("name", nargs="?", metavar="NAME", help="document")
@@ -288,6 +294,7 @@ def _add_trust(parser: _Parser) -> None:
 
 
 _ARGUMENTS_OF = {
+    "blame": _add_blame,
     "compare": _add_compare,
     "decisions": _add_decisions,
     "mcp": _add_mcp,

@@ -1,0 +1,347 @@
+"""Says who wrote each line of a file: reads its states from the logs, and follows its lines through them."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from workbench.config.locations import Locations
+from workbench.diff.hunks import split_lines
+from workbench.errors import UsageError, WorkbenchError
+from workbench.files.root_directory import Root
+from workbench.files.text_file import EditorError, decoded
+from workbench.lazy_pattern import lazy_pattern
+from workbench.session.blame.history import (
+    BlameLog,
+    Content,
+    Contents,
+    FileChangeRecord,
+    Writer,
+    changed_paths,
+    changes_of,
+    logs_above,
+)
+from workbench.session.blame.line_tracing import LineTracer
+from workbench.session.workspace.repository import LARGEST, SnapshotError, SnapshotRepository
+from workbench.text import visible_path
+
+_MOST_RENAMES: Final = 20
+_MOST_SOURCES: Final = 20
+"""The most files that are compared with one that was renamed while no session saw it."""
+_SIMILAR: Final = 0.5
+"""The fraction of equal lines from which a new file counts as a renamed one."""
+_OLDER: Final = "the file versions of its first sessions were pruned"
+_BEFORE_FIRST: Final = "before the first recorded change"
+_RANGE: Final = lazy_pattern(r"(.+):(\d{1,9})(?:-(\d{1,9}))?")
+_VERSION: Final = lazy_pattern(r"[0-9a-f]{40,64}")
+
+
+class BlamedLine(Struct, frozen=True):
+    """One line of a file, without its end, and who wrote it."""
+
+    number: int
+    text: str
+    writer: Writer
+
+
+class Blame(Struct, frozen=True):
+    """The lines of a file; `path` is relative to the workspace, `names` are its earlier paths, the latest first.
+
+    `notes` are sentences about what could not be read.
+    """
+
+    workspace: str
+    path: str
+    lines: tuple[BlamedLine, ...]
+    names: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def writers(self) -> list[Writer]:
+        """The writers of the lines, in the order of their first line."""
+        return list(dict.fromkeys(line.writer for line in self.lines))
+
+
+class _State(Struct, frozen=True):
+    """A state of the file and who made it from the one before."""
+
+    content: Content
+    writer: Writer
+
+
+def blame_file(locations: Locations, workspace: Path, name: str) -> Blame:
+    """Return who wrote each line of a file, named relative to the workspace.
+
+    Raises UsageError if the file has no lines to blame, or no session has worked there.
+    """
+    path = _resolved(workspace, name)
+    text = _text_on_disk(workspace, path)
+    logs = logs_above(locations, path)
+    if not logs:
+        raise UsageError(f"no session has worked in {visible_path(str(workspace))} yet; `ohw sessions` lists all")
+    return _Blamer(locations, workspace, path, logs).blame(text)
+
+
+def line_range(argument: str, workspace: Path) -> tuple[str, int, int]:
+    """Return the file and the first and last line of FILE, FILE:LINE or FILE:FROM-TO; both lines are 0 for all."""
+    match = _RANGE.fullmatch(argument)
+    if match is None or os.path.lexists(workspace / argument):
+        return argument, 0, 0
+    return match[1], int(match[2]), int(match[3] or match[2])
+
+
+def lines_between(blame: Blame, first: int, last: int) -> Blame:
+    """Return the blame of some lines, counted from 1; of all if both are 0. Raises UsageError if there are none."""
+    if (first, last) == (0, 0):
+        return blame
+    if not 1 <= first <= last <= len(blame.lines):
+        lines = f"{len(blame.lines):,} lines" if len(blame.lines) != 1 else "1 line"
+        asked = f"{first}-{last}" if first != last else f"{first}"
+        raise UsageError(f"{visible_path(blame.path)} has {lines}; there is no range {asked}")
+    return replace(blame, lines=blame.lines[first - 1 : last])
+
+
+def _resolved(workspace: Path, name: str) -> Path:
+    if not name or "\0" in name:
+        raise UsageError("name a file of the workspace")
+    path = Path(os.path.realpath(workspace / Path(name).expanduser()))
+    if path.is_dir():
+        raise UsageError(f"{visible_path(name)} is a directory; name a file in it")
+    if not path.is_relative_to(workspace):
+        raise UsageError(
+            f"{visible_path(name)} is outside {visible_path(str(workspace))}; name another directory with --workspace"
+        )
+    return path
+
+
+def _text_on_disk(workspace: Path, path: Path) -> str:
+    named = visible_path(str(path.relative_to(workspace)))
+    try:
+        with Root.at(workspace).entry(path) as entry:
+            info = entry.stat()
+            if not stat.S_ISREG(info.st_mode):
+                raise UsageError(f"{named} is not a file")
+            if info.st_size > LARGEST:
+                raise UsageError(f"{named} is larger than {LARGEST // 1_000_000} MB; the file versions omit such files")
+            with os.fdopen(entry.open(os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+                return decoded(path, file.read(LARGEST))[1]
+    except EditorError:
+        raise UsageError(f"{named} is not text, so it has no lines to blame") from None
+    except FileNotFoundError:
+        raise UsageError(f"there is no file {named} in {visible_path(str(workspace))}") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise UsageError(f"{named} cannot be read: {reason}") from None
+
+
+class _Blamer:
+    """One blame of one file."""
+
+    def __init__(self, locations: Locations, workspace: Path, path: Path, logs: Sequence[BlameLog]) -> None:
+        self._locations = locations
+        self._workspace = workspace
+        self._path = path
+        self._logs = logs
+        self._repositories: dict[str, SnapshotRepository] = {}
+        self._names: list[str] = []
+        self._unreadable = ""
+
+    def blame(self, text: str) -> Blame:
+        with closing(Contents(self._blob)) as contents:
+            records = self._records(text, contents)
+            states = self._states(records, text, contents)
+            states = _readable(states, contents)
+            tracer = LineTracer(
+                [state.content.key for state in states], lambda index: contents.text(states[index].content)
+            )
+            origins = tracer.origins()
+        lines = (line.rstrip("\r\n") for line in split_lines(text))
+        blamed = tuple(
+            BlamedLine(number, line, states[origin].writer)
+            for number, (line, origin) in enumerate(zip(lines, origins, strict=True), 1)
+        )
+        names = tuple(os.path.relpath(name, self._workspace) for name in self._names)
+        return Blame(str(self._workspace), str(self._path.relative_to(self._workspace)), blamed, names, self._notes())
+
+    def _notes(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(doubt.reason for log in self._logs for doubt in log.doubts))
+
+    def _records(self, text: str, contents: Contents) -> list[FileChangeRecord]:
+        """Return the changes of the file in order, those under its earlier paths included."""
+        records: list[FileChangeRecord] = []
+        path, until = str(self._path), datetime.now(UTC)
+        for _ in range(_MOST_RENAMES):
+            earlier = self._changes(path, until)
+            created = next((each for each in reversed(earlier) if not each.before.key), None)
+            source, content = _source_of(created, contents) if created is not None else ("", Content())
+            if not source and (created is None or created.writer.kind == "outside") and not self._is_in_first(path):
+                oldest = created.after if created else earlier[0].before if earlier else Content("disk", text)
+                source, content = self._moved_from(path, oldest, until, contents)
+            if not source:
+                return [*earlier, *records]
+            if created is not None:
+                later = earlier[earlier.index(created) + 1 :]
+                earlier = [replace(created, before=content, deleted=()), *later]
+            records = [*earlier, *records]
+            path, until = source, _at(records[0]) if records else until
+            self._names.append(path)
+        return records
+
+    def _changes(self, path: str, until: datetime) -> list[FileChangeRecord]:
+        """Return the changes of a path that the logs have, in order."""
+        changes = (each for log in self._logs for each in changes_of(log, path) if _at(each) <= until)
+        return _without_doubles(sorted(changes, key=lambda each: (_at(each), each.writer.seq)))
+
+    def _moved_from(self, path: str, oldest: Content, until: datetime, contents: Contents) -> tuple[str, Content]:
+        """Return the file, now gone, that was renamed to the path while no session saw it, and its last content."""
+        gone = {each for log in self._logs for each in changed_paths(log) if not os.path.lexists(each)} - {path}
+        suffix = Path(path).suffix
+        likely = sorted(gone, key=lambda each: (Path(each).name != Path(path).name, Path(each).suffix != suffix, each))
+        last = {each: changes[-1].after for each in likely[:_MOST_SOURCES] if (changes := self._changes(each, until))}
+        return most_similar(_text_or_none(contents, oldest) or "", last, contents)
+
+    def _is_in_first(self, path: str) -> bool:
+        """Return whether the file is in the oldest version of its directory."""
+        with suppress(SnapshotError, StopIteration):
+            log, _, version = next(self._versions())
+            return bool(self._in_version(log.workspace, version, os.path.relpath(path, log.workspace)).key)
+        return False
+
+    def _versions(self) -> Iterator[tuple[BlameLog, datetime, str]]:
+        return ((log, *version) for log in self._logs for version in log.versions)
+
+    def _states(self, records: Sequence[FileChangeRecord], text: str, contents: Contents) -> list[_State]:
+        """Return the states of the file, from the oldest to the one on disk."""
+        states = [self._base(records)]
+        for record in records:
+            if record.after.key == states[-1].content.key:
+                continue  # another session, or the snapshot after the action, has the same change
+            if record.before.key != states[-1].content.key:
+                states.append(_State(record.before, self._unrecorded(states[-1].writer.at, _at(record))))
+            states.append(_State(record.after, record.writer))
+        last = states[-1]
+        if not (last.content.key and _text_or_none(contents, last.content) == text):
+            unrecorded = self._unrecorded(last.writer.at, datetime.now(UTC))
+            states.append(_State(Content("disk", text), unrecorded))
+        return states
+
+    def _unrecorded(self, first: datetime | None, last: datetime) -> Writer:
+        """Return the writer of a change that no session recorded: the user, unless a session may lack it."""
+        for log in self._logs:
+            for doubt in log.doubts:
+                if doubt.first <= last and (first is None or first <= doubt.last):
+                    return Writer("unknown", last, reason=doubt.reason)
+        return Writer("outside", last)
+
+    def _base(self, records: Sequence[FileChangeRecord]) -> _State:
+        """Return the state before the first change, as the oldest snapshot has it or as the change itself says."""
+        name = self._names[-1] if self._names else str(self._path)
+        first = records[0] if records else None
+        versions = list(self._versions())
+        for number, (log, at, version) in enumerate(versions):
+            if first is not None and at > _at(first):
+                break
+            try:
+                content = self._in_version(log.workspace, version, os.path.relpath(name, log.workspace))
+            except SnapshotError:
+                continue
+            writer = Writer("unknown", at, reason=_OLDER) if number else Writer("before", at, reason=log.id)
+            return _State(content, writer)
+        if first is not None:
+            return _State(first.before, Writer("before", _at(first), reason=_BEFORE_FIRST))
+        reason = _OLDER if versions else next(iter(self._notes()), "there are no file versions")
+        return _State(Content("disk" if not versions else "none"), Writer("unknown", reason=reason))
+
+    def _in_version(self, directory: str, version: str, path: str) -> Content:
+        """Return the content of a file in a version, without a key if it had none. Raises SnapshotError."""
+        repository = self._repository(directory)
+        if not _VERSION.fullmatch(version):
+            raise SnapshotError(f"{version!r} is not a version")
+        entry = repository.git(["ls-tree", "-z", "--full-tree", version, "--", path]).split(b"\t")[0].split()
+        if len(entry) < 3 or entry[1] != b"blob":
+            return Content()
+        return Content(f"git {entry[2].decode()}", directory=directory)
+
+    def _repository(self, directory: str) -> SnapshotRepository:
+        """Return the file versions of a directory. Raises SnapshotError if there are none."""
+        if directory not in self._repositories:
+            repository = SnapshotRepository(self._locations, Path(directory), "blame")
+            if not (repository.directory / "HEAD").is_file():
+                raise SnapshotError("this directory has no file versions")
+            self._repositories[directory] = repository
+        return self._repositories[directory]
+
+    def _blob(self, directory: str, name: str) -> str:
+        raw = next(iter(self._repository(directory).contents([name]).values()), b"")
+        try:
+            return decoded(self._path, raw)[1]
+        except EditorError:
+            return ""  # it was binary then
+
+
+def _at(record: FileChangeRecord) -> datetime:
+    assert record.writer.at is not None
+    return record.writer.at
+
+
+def _without_doubles(records: Sequence[FileChangeRecord]) -> list[FileChangeRecord]:
+    """Leave out what a session saw as a change by another program if it was an action of another session."""
+
+    def is_double(index: int, record: FileChangeRecord) -> bool:
+        if record.writer.kind != "outside":
+            return False
+        others = (
+            each
+            for each in records[index + 1 :]
+            if each.writer.kind == "agent" and each.writer.session != record.writer.session
+        )
+        action = next(others, None)
+        return action is not None and (action.before.key == record.before.key or action.after.key == record.after.key)
+
+    return [record for index, record in enumerate(records) if not is_double(index, record)]
+
+
+def _source_of(created: FileChangeRecord, contents: Contents) -> tuple[str, Content]:
+    """Return which of the deleted files the created one was before, and its content; empty if it is a new one."""
+    return most_similar(_text_or_none(contents, created.after) or "", dict(created.deleted), contents)
+
+
+def most_similar(text: str, files: Mapping[str, Content], contents: Contents) -> tuple[str, Content]:
+    """Return the file that shares the most lines with the text, and its content; empty if that are too few."""
+    lines = frozenset(split_lines(text))
+    best, most = ("", Content()), _SIMILAR
+    for path, content in files.items():
+        others = frozenset(split_lines(_text_or_none(contents, content) or ""))
+        share = len(lines & others) / max(len(lines), len(others), 1)
+        if share >= most:
+            best, most = (path, content), share
+    return best
+
+
+def _text_or_none(contents: Contents, content: Content) -> str | None:
+    try:
+        return contents.text(content)
+    except WorkbenchError:
+        return None
+
+
+def _readable(states: Sequence[_State], contents: Contents) -> list[_State]:
+    """Leave out states whose content is gone; what they introduced, or the next one, cannot be traced."""
+    readable: list[_State] = []
+    reason = ""
+    for state in states:
+        if state.content.key.startswith("git ") and _text_or_none(contents, state.content) is None:
+            reason = "a file version was pruned or is damaged"
+            continue
+        if reason:
+            state, reason = _State(state.content, Writer("unknown", state.writer.at, reason=reason)), ""
+        readable.append(state)
+    return readable

@@ -1,0 +1,303 @@
+"""Reads the states of one file from the logs of all sessions that worked in a directory above it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+
+from msgspec import Struct
+
+from workbench.config.locations import Locations
+from workbench.errors import WorkbenchError
+from workbench.protocol.placeholders import blob_in_placeholder
+from workbench.session.storage.session_list import recent_paths
+from workbench.session.storage.shared_history import ancestry_of
+from workbench.session.storage.store import DamagedFile, Store, StoreError
+from workbench.text import first_line, well_formed
+
+_CHANGES: Final = """
+SELECT seq, at, kind, json, parts FROM {events}
+WHERE kind IN ('action_observed', 'version_taken', 'files_changed', 'delegate_step') AND ({paths}) ORDER BY seq"""
+_PATHS: Final = """
+SELECT DISTINCT json_extract(file.value, '$.path') FROM {events} AS event, json_each(coalesce(
+  json_extract(event.json, '$.files_changed'), json_extract(event.json, '$.files'),
+  json_extract(event.json, '$.event.files_changed'), '[]')) AS file
+WHERE kind IN ('action_observed', 'version_taken', 'files_changed', 'delegate_step')"""
+_OWN: Final = "SELECT json_extract(json, '$.action_id') FROM events WHERE kind = 'person_command'"
+_VERSIONS: Final = """
+SELECT at, json_extract(json, '$.version'), coalesce(json_extract(json, '$.more'), 0),
+  coalesce(json_extract(json, '$.notice'), '')
+FROM events WHERE kind = 'version_taken'
+  AND (json_extract(json, '$.version') <> '' OR instr(json, 'no file versions') > 0) ORDER BY seq"""
+_STARTED: Final = "SELECT json FROM events WHERE seq = 1"
+_COUNT: Final = "SELECT count(*), max(seq), max(at) FROM events"
+_NOT_TAKEN: Final = "there are no file versions"
+_MANY_FILES: Final = "an action changed more files than its session lists"
+
+WriterKind: TypeAlias = Literal["agent", "user", "outside", "before", "unknown"]
+
+
+class Writer(Struct, frozen=True):
+    """Who made a change of the file: the agent, or the user, by a command or in the app.
+
+    "outside" is a change by another program, or one of which no session knows; it counts as the user's. "before" are
+    the lines that no recorded change introduced, and "unknown" those that cannot be traced, for the `reason`.
+    """
+
+    kind: WriterKind
+    at: datetime | None = None
+    session: str = ""
+    seq: int = 0
+    action_id: str = ""
+    delegate: str = ""
+    """The log of the sub-agent that acted; empty for the agent of the session."""
+    reason: str = ""
+
+
+class Content(Struct, frozen=True):
+    """The text of a file in one state: in memory, in a session file, or in the file versions of a directory."""
+
+    key: str = ""
+    """The same for equal contents; empty for no file."""
+    text: str | None = None
+    log: Path | None = None
+    directory: str = ""
+
+
+class FileChangeRecord(Struct, frozen=True):
+    """A change of one file as a log has it; `path` is absolute."""
+
+    path: str
+    before: Content
+    after: Content
+    writer: Writer
+    deleted: tuple[tuple[str, Content], ...] = ()
+    """For a file that was created, those that the same event deleted: it may have been one of them."""
+
+
+class Doubt(Struct, frozen=True):
+    """A time in which a change of the file may not be recorded, and why."""
+
+    first: datetime
+    last: datetime
+    reason: str
+
+
+class BlameLog(Struct):
+    """One session that worked in a directory above the file."""
+
+    path: Path
+    workspace: str
+    started: datetime
+    events: str = "main.events"
+    """The table with the events that belong to this session alone, or with those that a fork elsewhere shares."""
+    moves: tuple[tuple[int, int, str], ...] = ()
+    """First and last shared event and the directory in which they happened, if it is another one."""
+    versions: tuple[tuple[datetime, str], ...] = ()
+    doubts: tuple[Doubt, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """The id of the session."""
+        return self.path.stem
+
+
+def logs_above(locations: Locations, file: Path) -> list[BlameLog]:
+    """Return the sessions of the user that worked in a directory above the file, in the order of their start.
+
+    Those of sub-agents are not among them: their actions are in the log of the session that started them.
+    """
+    logs = (_log_of(path, file) for path in recent_paths(locations))
+    return sorted((log for log in logs if log is not None), key=lambda log: (log.started, log.id))
+
+
+def _log_of(path: Path, file: Path) -> BlameLog | None:
+    try:
+        with Store.open(path, readonly=True) as store:
+            started = json.loads(next(store.query(_STARTED))[0])
+            workspace = str(started["workspace"])
+            if started.get("parent") or not file.is_relative_to(workspace):
+                return None
+            log = BlameLog(path, workspace, datetime.fromisoformat(str(started["at"])))
+            _add_moves(log)
+            _add_versions(log, store)
+            return log
+    except (WorkbenchError, sqlite3.Error, ValueError, LookupError, TypeError, StopIteration):
+        return None  # not even its directory can be read
+
+
+def _add_moves(log: BlameLog) -> None:
+    parts = [part for part in ancestry_of(log.path) if part.workspace != log.workspace]
+    if parts:
+        log.events, log.moves = "events", tuple((part.first, part.last, part.workspace) for part in parts)
+
+
+def _add_versions(log: BlameLog, store: Store) -> None:
+    """Read which versions there are, and when changes may be missing from the log."""
+    first = last = log.started
+    try:
+        count, highest, end = next(store.query(_COUNT))
+        last = datetime.fromisoformat(end)
+        if count != highest:
+            log.doubts = (*log.doubts, Doubt(first, last, f"events of the session {log.id} are missing"))
+        for at, version, more, notice in store.query(_VERSIONS):
+            moment = datetime.fromisoformat(at)
+            if version:
+                log.versions = (*log.versions, (moment, str(version))) if not log.versions else log.versions
+            elif _NOT_TAKEN in notice:
+                log.doubts = (*log.doubts, Doubt(first, last, first_line(notice, 120)))
+            if more:
+                log.doubts = (*log.doubts, Doubt(moment, moment, _MANY_FILES))
+    except (StoreError, ValueError, TypeError) as error:
+        reason = error.reason if isinstance(error, DamagedFile) else "it is damaged"
+        log.doubts = (*log.doubts, Doubt(first, _FOREVER, f"the session {log.id} cannot be read ({reason})"))
+
+
+_FOREVER: Final = datetime.fromisoformat("9999-12-31T00:00:00+00:00")
+
+
+def changes_of(log: BlameLog, path: str) -> list[FileChangeRecord]:
+    """Return the changes of a file that the log has, in order; what cannot be read is added to the log's doubts."""
+    names = [path, *(f"{before}{path[len(log.workspace) :]}" for _, _, before in log.moves)]
+    condition = " OR ".join(["instr(json, ?) > 0"] * len(names))
+    records: list[FileChangeRecord] = []
+    try:
+        with Store.open(log.path, readonly=True) as store:
+            rows = store.query(_CHANGES.format(events=log.events, paths=condition), *map(_as_json, names))
+            reader = _RowReader(log, path)
+            for row in rows:
+                records += reader.records(*row)
+            if any(record.writer.kind == "agent" for record in records):
+                own = {name for (name,) in store.query(_OWN)}
+                records = [_by_user(record) if record.writer.action_id in own else record for record in records]
+    except (WorkbenchError, sqlite3.Error, ValueError, LookupError, TypeError) as error:
+        reason = error.reason if isinstance(error, DamagedFile) else "it is damaged"
+        log.doubts = (*log.doubts, Doubt(log.started, _FOREVER, f"the session {log.id} cannot be read ({reason})"))
+    return records
+
+
+def changed_paths(log: BlameLog) -> list[str]:
+    """Return the paths of all files whose changes the log has, as far as they can be read."""
+    try:
+        with Store.open(log.path, readonly=True) as store:
+            return [str(path) for (path,) in store.query(_PATHS.format(events=log.events)) if path]
+    except (WorkbenchError, sqlite3.Error):
+        return []
+
+
+def _as_json(path: str) -> str:
+    return json.dumps(well_formed(path), ensure_ascii=False)
+
+
+def _by_user(record: FileChangeRecord) -> FileChangeRecord:
+    writer = record.writer
+    changed = Writer("user", writer.at, writer.session, writer.seq, writer.action_id)
+    return FileChangeRecord(record.path, record.before, record.after, changed, record.deleted)
+
+
+class _RowReader:
+    """Reads the rows of one log that mention a file."""
+
+    def __init__(self, log: BlameLog, path: str) -> None:
+        self._log = log
+        self._path = well_formed(path)
+
+    def records(self, seq: int, at: str, kind: str, row: str, parts: str | None) -> Iterator[FileChangeRecord]:
+        """Yield the changes of the file in one event."""
+        payload: dict[str, Any] = json.loads(row)
+        base: list[str | int] = []
+        writer = self._writer(seq, at, kind, payload)
+        if kind == "delegate_step":
+            payload, base = payload["event"], ["event"]
+        field = "files_changed" if "files_changed" in payload else "files"
+        hashes = {tuple(path): name for path, name in json.loads(parts)} if parts else {}
+        files = payload.get(field) or ()
+
+        def content(number: int, side: str) -> Content:
+            name = hashes.get((*base, field, number, side))
+            file = files[number]
+            return self._content(file[side], str(file.get("cut") or ""), name)
+
+        for number, file in enumerate(files):
+            if self._name(seq, file["path"]) != self._path:
+                continue
+            before, after = content(number, "before"), content(number, "after")
+            if before.key != after.key:
+                others = () if before.key else self._deleted(seq, files, content)
+                yield FileChangeRecord(self._path, before, after, writer, tuple(others))
+
+    def _deleted(
+        self, seq: int, files: Sequence[dict[str, Any]], content: Callable[[int, str], Content]
+    ) -> Iterator[tuple[str, Content]]:
+        for number, file in enumerate(files):
+            if file["after"] is None and not content(number, "after").key:
+                yield self._name(seq, file["path"]), content(number, "before")
+
+    def _name(self, seq: int, path: str) -> str:
+        """Return the path of a file in the directory of the session."""
+        for first, last, before in self._log.moves:
+            if first <= seq <= last and path.startswith(f"{before}/"):
+                return f"{self._log.workspace}{path[len(before) :]}"
+        return path
+
+    def _content(self, text: str | None, cut: str, name: str | None) -> Content:
+        if name is not None:
+            return Content(f"sha256 {name}", log=self._log.path)
+        if text is None:
+            return Content()
+        if not cut:
+            return Content(f"sha256 {hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}", text=text)
+        blob = blob_in_placeholder(text)
+        return Content(f"git {blob}" if blob else f"cut {cut}", directory=self._log.workspace)
+
+    def _writer(self, seq: int, at: str, kind: str, payload: dict[str, Any]) -> Writer:
+        moment, session = datetime.fromisoformat(at), self._log.id
+        if kind == "delegate_step":
+            event = payload["event"]
+            return Writer("agent", moment, session, seq, str(event.get("action_id") or ""), str(payload["session"]))
+        action_id = str(payload.get("action_id") or "")
+        if kind == "files_changed":
+            return Writer("user" if payload.get("by") == "person" else "outside", moment, session, seq)
+        return Writer("agent" if action_id else "outside", moment, session, seq, action_id)
+
+
+class Contents:
+    """Reads the texts of states; only the last few session files stay open."""
+
+    _MOST_OPEN: Final = 4
+
+    def __init__(self, from_versions: Callable[[str, str], str]) -> None:
+        """`from_versions` returns the text of a blob in the file versions of a directory. Raises WorkbenchError."""
+        self._from_versions = from_versions
+        self._stores: dict[Path, Store] = {}
+
+    def text(self, content: Content) -> str:
+        """Return the text; empty for no file and for one that is not text. Raises WorkbenchError if it is missing."""
+        if content.text is not None:
+            return content.text
+        source, _, name = content.key.partition(" ")
+        if source == "sha256" and content.log is not None:
+            for (text,) in self._store(content.log).query("SELECT text FROM blobs WHERE hash = ?", name):
+                return str(text)
+            raise StoreError(f"the session file {content.log} lacks a stored text")
+        return self._from_versions(content.directory, name) if source == "git" else ""
+
+    def _store(self, path: Path) -> Store:
+        store = self._stores.pop(path, None) or Store.open(path, readonly=True)
+        self._stores[path] = store
+        if len(self._stores) > self._MOST_OPEN:
+            self._stores.pop(next(iter(self._stores))).close()
+        return store
+
+    def close(self) -> None:
+        """Close the session files."""
+        for store in self._stores.values():
+            with suppress(WorkbenchError):
+                store.close()
+        self._stores.clear()
