@@ -52,7 +52,9 @@ _EPILOG += '\n\nUse `ohw -- demo` to send "demo" as a message. `ohw COMMAND --he
 _MCP = ("list", "add", "test", "login", "logout", "changes", "approve", "remove")
 _ALMOST = 0.8
 """The similarity, from 0 to 1, from which a word counts as a misspelled command."""
-_WITH_VALUE = frozenset(["--workspace", "--home", "--tool", "--path", "--env", "--header", "--type", "--format"])
+_WITH_VALUE = frozenset(
+    ("--workspace", "--home", "--tool", "--path", "--env", "--header", "--type", "--format", "--check")
+)
 """Options that take a value, other than the settings' flags."""
 
 
@@ -237,6 +239,9 @@ def _add_sessions(parser: _Parser) -> None:
 
 def _add_compare(parser: _Parser) -> None:
     parser.add_argument("ids", nargs="+", metavar="ID", help="sessions; each is compared with the first one")
+    parser.add_argument(
+        "--check", metavar="COMMAND", help="run this in a scratch copy of the files that each session ends with"
+    )
     parser.add_argument("--json", action="store_true", help="print the comparison as JSON")
 
 

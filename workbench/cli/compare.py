@@ -11,21 +11,40 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from workbench.cli.common import print_line, settings_of
-from workbench.view.comparison import Comparison, as_json, compare_sessions, difference_lines, rows
+from workbench.cli.common import print_error, print_line, settings_of
+from workbench.errors import UsageError, WorkbenchError, exhaustion
+from workbench.session.comparison.check import CheckResult
+from workbench.text import visible
+from workbench.view.comparison import Comparison, as_json, check_lines, compare_sessions, difference_lines, rows
 
 
 def compare(arguments: Namespace) -> int:
-    """Compare sessions and print the result as a table, or as JSON."""
+    """Compare sessions and print the result as a table, or as JSON.
+
+    Returns 1 if a check failed or could not be run, else 0, and 2 if the sessions cannot be compared.
+    """
+    try:
+        return _compared(arguments)
+    except WorkbenchError as error:
+        print_error(visible(str(error), lines=False))
+    except OSError as error:
+        print_error(visible(exhaustion(error) or f"the sessions cannot be compared: {error}", lines=False))
+    return 2
+
+
+def _compared(arguments: Namespace) -> int:
     locations, _ = settings_of(arguments, lenient=True)
-    comparison = compare_sessions(locations, arguments.ids)
+    if arguments.check is not None and not arguments.check.strip():
+        raise UsageError("--check is empty; give a command")
+    comparison = compare_sessions(locations, arguments.ids, arguments.check or "")
     if arguments.json:
         print_line(json.dumps(as_json(comparison), ensure_ascii=False))
     else:
         _print(comparison)
-        for line in difference_lines(comparison):
+        for line in (*difference_lines(comparison), *check_lines(comparison)):
             print_line(line)
-    return 0
+    checks = [each.check for each in comparison.sessions]
+    return int(bool(arguments.check) and not all(isinstance(each, CheckResult) and each.passed for each in checks))
 
 
 def _print(comparison: Comparison) -> None:

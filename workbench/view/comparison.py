@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import PurePath
 from typing import Any, Final
+
+from msgspec import to_builtins
 
 from workbench.config.locations import Locations
 from workbench.errors import UsageError
+from workbench.llm.model import Cancel
+from workbench.protocol.events import FileDelta
+from workbench.session.comparison.check import CheckResult, run_check
+from workbench.session.comparison.final_files import FinalDifference, FinalState, final_difference, final_state
 from workbench.session.comparison.steps import FirstDifference, SessionStep, first_difference
 from workbench.session.replay.run import check_history
 from workbench.session.session_names import session_path
@@ -17,8 +25,9 @@ from workbench.session.storage.lock import holder
 from workbench.session.storage.session_list import SessionSummary, find_session
 from workbench.session.storage.store import REPAIR, Store
 from workbench.session.storage.usage_log import session_calls
+from workbench.session.workspace.repository import SnapshotError
 from workbench.text import counted, first_line, visible, visible_path
-from workbench.view.formatting.actions import plus_minus, seconds
+from workbench.view.formatting.actions import plus_minus, seconds, short_path
 from workbench.view.formatting.sessions import session_state, title
 from workbench.view.usage import Totals, tokens
 from workbench.view.wrapping import count_lines
@@ -26,6 +35,8 @@ from workbench.view.wrapping import count_lines
 _COUNTS: Final = """
 SELECT sum(kind = 'model_responded'), sum(kind = 'action_proposed'
   OR kind = 'delegate_step' AND json_extract(json, '$.event.kind') = 'action_proposed') FROM events"""
+_MOST_FILES: Final = 20
+_MOST_OUTPUT: Final = 12
 _TIMES: Final = "SELECT kind, at FROM events ORDER BY seq"
 
 
@@ -45,6 +56,8 @@ class SessionFigures:
     added: int
     removed: int
     is_busy: bool = False
+    check: CheckResult | str | None = None
+    """The result of a check of its final files, or why there is none; None if none was requested."""
 
     @property
     def outcome(self) -> str:
@@ -53,27 +66,72 @@ class SessionFigures:
 
 
 @dataclass(frozen=True)
+class Pair:
+    """How a session differs from the first one: in which step first, None if in none, and in which final files."""
+
+    step: FirstDifference | None
+    files: FinalDifference | str
+    """A text says why the files cannot be compared."""
+
+
+@dataclass(frozen=True)
 class Comparison:
-    """The figures of some sessions, and where each one after the first differs from the first, None if nowhere."""
+    """The figures of some sessions, and how each one after the first differs from the first."""
 
     sessions: tuple[SessionFigures, ...]
-    differences: tuple[FirstDifference | None, ...]
+    pairs: tuple[Pair, ...]
 
 
-def compare_sessions(locations: Locations, names: Sequence[str]) -> Comparison:
-    """Compare the sessions with these ids, or beginnings of ids. Raises UsageError or StoreError."""
+def compare_sessions(
+    locations: Locations, names: Sequence[str], check: str = "", cancel: Cancel | None = None
+) -> Comparison:
+    """Compare the sessions with these ids, or beginnings of ids; `check` is a command to run on their final files.
+
+    Raises UsageError, StoreError or OSError.
+    """
     entries = [find_session(locations, name) for name in names]
     _check(entries)
-    paths = [session_path(locations, entry.id) for entry in entries]
-    with Store.open(paths[0], readonly=True) as first:
-        check_history(first)
-        figures, differences = [_figures(locations, entries[0], first)], []
-        for entry, path in zip(entries[1:], paths[1:], strict=True):
-            with Store.open(path, readonly=True) as other:
-                check_history(other)
-                figures.append(_figures(locations, entry, other))
-                differences.append(first_difference(first, other))
-    return Comparison(tuple(figures), tuple(differences))
+    with ExitStack() as stack:
+        stores = [
+            stack.enter_context(Store.open(session_path(locations, entry.id), readonly=True)) for entry in entries
+        ]
+        for store in stores:
+            check_history(store)
+        states = [_state(store) for store in stores]
+        pairs = [
+            Pair(first_difference(stores[0], store), _files_between(locations, states[0], state))
+            for store, state in zip(stores[1:], states[1:], strict=True)
+        ]
+        figures = [_figures(locations, entry, store) for entry, store in zip(entries, stores, strict=True)]
+    if check:
+        results = [_checked(locations, state, check, cancel or Cancel()) for state in states]
+        figures = [replace(each, check=result) for each, result in zip(figures, results, strict=True)]
+    return Comparison(tuple(figures), tuple(pairs))
+
+
+def _state(store: Store) -> FinalState | str:
+    try:
+        return final_state(store)
+    except UsageError as error:
+        return str(error)
+
+
+def _files_between(locations: Locations, one: FinalState | str, other: FinalState | str) -> FinalDifference | str:
+    if isinstance(one, str) or isinstance(other, str):
+        return one if isinstance(one, str) else str(other)
+    try:
+        return final_difference(locations, one, other)
+    except SnapshotError as error:
+        return str(error)
+
+
+def _checked(locations: Locations, state: FinalState | str, command: str, cancel: Cancel) -> CheckResult | str:
+    if isinstance(state, str):
+        return state
+    try:
+        return run_check(locations, state, command, cancel)
+    except SnapshotError as error:
+        return str(error)
 
 
 def _check(entries: Sequence[SessionSummary]) -> None:
@@ -123,7 +181,7 @@ def _run_time(store: Store) -> float:
 def rows(comparison: Comparison) -> list[tuple[str, list[str]]]:
     """Return the name of each figure and its value for each session, safe to show."""
     sessions = comparison.sessions
-    return [
+    figures = [
         ("title", [title(each.entry) for each in sessions]),
         ("model", [visible(each.entry.model, lines=False) for each in sessions]),
         ("outcome", [each.outcome for each in sessions]),
@@ -133,8 +191,10 @@ def rows(comparison: Comparison) -> list[tuple[str, list[str]]]:
         ("cost", [each.usage.price for each in sessions]),
         ("time", [seconds(each.seconds) for each in sessions]),
         ("files", [_files(each) for each in sessions]),
+        ("check", [_check_words(each.check) for each in sessions]),
         ("directory", [visible_path(each.entry.workspace) for each in sessions]),
     ]
+    return [row for row in figures if any(row[1])]
 
 
 def _files(figures: SessionFigures) -> str:
@@ -142,14 +202,64 @@ def _files(figures: SessionFigures) -> str:
     return f"{figures.files}{lines}"
 
 
+def _check_words(check: CheckResult | str | None) -> str:
+    if check is None:
+        return ""
+    if isinstance(check, str):
+        return "not run"
+    if check.code is None:
+        return f"stopped after {seconds(check.seconds)}"
+    return f"{'passed' if check.passed else f'failed (exit {check.code})'} in {seconds(check.seconds)}"
+
+
+def check_lines(comparison: Comparison) -> Iterator[str]:
+    """Yield the end of the output of each check that failed, and why a check was not run; safe to show."""
+    for each in comparison.sessions:
+        if isinstance(each.check, str):
+            yield f"The check of {each.entry.id} was not run: {visible(each.check, lines=False)}"
+        elif each.check is not None and not each.check.passed:
+            yield f"The check of {each.entry.id} ended with"
+            lines = visible(each.check.output.rstrip()).splitlines()[-_MOST_OUTPUT:]
+            yield from (f"  {line}" for line in lines)
+    if any(isinstance(each.check, CheckResult) and not each.check.is_confined for each in comparison.sessions):
+        yield "The system could not keep the checks from writing outside their scratch directories"
+
+
 def difference_lines(comparison: Comparison) -> Iterator[str]:
     """Yield the lines that say where each session differs from the first one, safe to show."""
     one, *others = (each.entry.id for each in comparison.sessions)
-    for other, difference in zip(others, comparison.differences, strict=True):
-        if difference is None:
+    workspace = comparison.sessions[0].entry.workspace
+    for other, pair in zip(others, comparison.pairs, strict=True):
+        if pair.step is None:
             yield f"{other} has the same messages, answers and decisions as {one}"
         else:
-            yield from _lines(one, other, difference)
+            yield from _lines(one, other, pair.step)
+        yield from _file_lines(other, pair.files, workspace)
+
+
+def _file_lines(other: str, difference: FinalDifference | str, workspace: str) -> Iterator[str]:
+    if isinstance(difference, str):
+        yield f"  The files that they end with cannot be compared: {visible(difference, lines=False)}"
+        return
+    if not difference.files:
+        yield "  They end with the same files"
+        return
+    yield f"  The files of {other} differ in"
+    for file in difference.files[:_MOST_FILES]:
+        yield f"    {file_sign(file)} {short_path(file.path, workspace)}  {file_counts(file)}".rstrip()
+    more = len(difference.files) - _MOST_FILES
+    if more > 0 or difference.more:
+        yield f"    and {counted(max(0, more) + difference.more, 'more file')}"
+
+
+def file_sign(file: FileDelta) -> str:
+    """Return `A` for a file that only the other session has, `D` for one that only the first has, else `M`."""
+    return "A" if file.before is None else "D" if file.after is None else "M"
+
+
+def file_counts(file: FileDelta) -> str:
+    """Return the counts of lines by which a file differs, or why it has none."""
+    return file.cut or plus_minus(*count_lines(file.before, file.after))
 
 
 def _lines(one: str, other: str, difference: FirstDifference) -> Iterator[str]:
@@ -169,14 +279,25 @@ def _described(step: SessionStep | None) -> str:
 
 def as_json(comparison: Comparison) -> dict[str, Any]:
     """Return a comparison as plain data."""
+    first = comparison.sessions[0].entry
+    others = [each.entry.id for each in comparison.sessions[1:]]
     return {
         "sessions": [_plain(each) for each in comparison.sessions],
-        "first_differences": [_plain_difference(each) for each in comparison.differences],
+        "differences": [
+            {
+                "session": other,
+                "from": first.id,
+                "first_step": _plain_step(pair.step),
+                "files": _plain_files(pair.files, first.workspace),
+                "problem": pair.files if isinstance(pair.files, str) else "",
+            }
+            for other, pair in zip(others, comparison.pairs, strict=True)
+        ],
     }
 
 
 def _plain(figures: SessionFigures) -> dict[str, Any]:
-    entry, usage = figures.entry, figures.usage
+    entry, usage, check = figures.entry, figures.usage, figures.check
     return {
         "session": entry.id,
         "workspace": entry.workspace,
@@ -192,13 +313,14 @@ def _plain(figures: SessionFigures) -> dict[str, Any]:
         "files": figures.files,
         "lines_added": figures.added,
         "lines_removed": figures.removed,
+        "check": {"problem": check} if isinstance(check, str) else to_builtins(check),
     }
 
 
-def _plain_difference(difference: FirstDifference | None) -> dict[str, Any] | None:
+def _plain_step(difference: FirstDifference | None) -> dict[str, Any] | None:
     if difference is None:
         return None
-    steps = {"one": difference.one, "other": difference.other}
+    steps = {"from": difference.one, "session": difference.other}
     return {
         "forked_at": difference.forked_at or None,
         **{
@@ -206,3 +328,21 @@ def _plain_difference(difference: FirstDifference | None) -> dict[str, Any] | No
             for name, step in steps.items()
         },
     }
+
+
+def _plain_files(difference: FinalDifference | str, workspace: str) -> list[dict[str, Any]] | None:
+    if isinstance(difference, str):
+        return None
+    counts = (
+        (file, count_lines(file.before, file.after) if not file.cut else (None, None)) for file in difference.files
+    )
+    return [
+        {
+            "path": str(PurePath(file.path).relative_to(workspace)),
+            "change": file_sign(file),
+            "added": added,
+            "removed": removed,
+            "note": file.cut,
+        }
+        for file, (added, removed) in counts
+    ]

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +15,6 @@ from workbench.config.locations import Locations, private_directory
 from workbench.config.settings import Settings
 from workbench.errors import UsageError
 from workbench.llm.model import Cancel
-from workbench.processes.confinement import confine
 from workbench.processes.spawn import keep_out_of
 from workbench.protocol.events import Event
 from workbench.session.actions.run import PartialWriter
@@ -29,7 +26,7 @@ from workbench.session.replay.outline import Outline, outline_of
 from workbench.session.replay.relocator import Relocator
 from workbench.session.replay.replayer import Replayer, ReplayParts, follow_all
 from workbench.session.replay.rerun import Rerun
-from workbench.session.replay.scratch import Scratch, scratch_directory
+from workbench.session.replay.scratch import Scratch, run_confined, scratch_directory
 from workbench.session.session_names import session_path, state_directory
 from workbench.session.state import State
 from workbench.session.storage.shared_history import parts_of
@@ -62,7 +59,10 @@ def replay(
     with Store.open(path, readonly=True) as store, scratch_directory() as directory:
         last = _last(store, options.until)
         work = _Work(locations, settings, store, outline_of(store, last), options)
-        return _in_thread(lambda: work.done(directory, last, cancel), directory, cancel, options)
+        confined_to = None if options.is_live else directory
+        result, is_confined = run_confined(lambda: work.done(directory, last, cancel), confined_to, cancel)
+        result.is_confined = is_confined
+        return result
 
 
 def _last(store: Store, until: int | None) -> int:
@@ -92,32 +92,6 @@ def _check_gaps(store: Store) -> None:
                 f"{events} of {store.path.stem} are in the session {parent}, which was deleted or replaced"
             )
         raise DamagedFile(store.path, f"{events}: {gap.reason}")
-
-
-def _in_thread(
-    work: Callable[[], ReplayResult], directory: Path, cancel: Cancel, options: ReplayOptions
-) -> ReplayResult:
-    """Do the work in a thread that can write only below the directory, unless actions may reach outside again."""
-    outcome: Future[ReplayResult] = Future()
-
-    def run() -> None:
-        try:
-            is_confined = not options.is_live and confine([directory])
-            result = work()
-            result.is_confined = is_confined
-            outcome.set_result(result)
-        except BaseException as error:  # noqa: BLE001 - it is raised in the thread that waits
-            outcome.set_exception(error)
-
-    thread = threading.Thread(target=run, name="session-replay")
-    thread.start()
-    try:
-        return outcome.result()
-    except KeyboardInterrupt:
-        cancel.set()
-        raise
-    finally:
-        thread.join()
 
 
 class _Work:

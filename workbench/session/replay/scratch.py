@@ -5,17 +5,22 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from workbench.config.locations import Locations
+from workbench.llm.model import Cancel
+from workbench.processes.confinement import confine
 from workbench.session.workspace.metadata import Metadata
 from workbench.session.workspace.new_directory import share_versions
 from workbench.session.workspace.repository import Change, SnapshotError, SnapshotRepository, put_file
 from workbench.session.workspace.restore import restore
 
+T = TypeVar("T")
 _GIT_SETTINGS: Final = (".gitconfig", ".config/git/config", ".config/git/ignore", ".config/git/attributes")
 _OWN: Final = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR")
 
@@ -89,3 +94,28 @@ def scratch_directory() -> Iterator[Path]:
         yield directory
     finally:
         shutil.rmtree(directory, ignore_errors=True)
+
+
+def run_confined(work: Callable[[], T], directory: Path | None, cancel: Cancel) -> tuple[T, bool]:
+    """Do the work in a thread that can write only below a directory, if one is given and the system can enforce that.
+
+    Returns the result, and whether the thread was confined. An interrupt sets `cancel` and waits for the work to end.
+    """
+    outcome: Future[tuple[T, bool]] = Future()
+
+    def run() -> None:
+        try:
+            is_confined = directory is not None and confine([directory])
+            outcome.set_result((work(), is_confined))
+        except BaseException as error:  # noqa: BLE001 - it is raised in the thread that waits
+            outcome.set_exception(error)
+
+    thread = threading.Thread(target=run, name="confined-work")
+    thread.start()
+    try:
+        return outcome.result()
+    except KeyboardInterrupt:
+        cancel.set()
+        raise
+    finally:
+        thread.join()

@@ -120,12 +120,17 @@ def _is_small(path: Path) -> bool:
     return os.path.lexists(path) and not path.is_dir() and path.lstat().st_size <= LARGEST
 
 
-def share_versions(own: SnapshotRepository, other: SnapshotRepository) -> None:
-    """Let one repository read the versions of another one, and those that it reads. Raises SnapshotError."""
+def share_versions(own: SnapshotRepository, *others: SnapshotRepository) -> None:
+    """Let one repository read the versions of others, and those that these read. Raises SnapshotError."""
     try:
-        more = other.directory / "objects/info/alternates"
-        lines = [os.fsencode(other.directory / "objects"), *(more.read_bytes().splitlines() if more.exists() else ())]
+        lines = [line for other in others for line in _object_directories(other)]
         (own.directory / "objects/info").mkdir(exist_ok=True)
         put_file(own.directory / "objects/info/alternates", b"\n".join(lines) + b"\n")
     except OSError as error:
         raise SnapshotError(f"the directory of the file versions cannot be written: {error.strerror}") from error
+
+
+def _object_directories(repository: SnapshotRepository) -> list[bytes]:
+    more = repository.directory / "objects/info/alternates"
+    inherited = more.read_bytes().splitlines() if more.exists() else ()
+    return [os.fsencode(repository.directory / "objects"), *inherited]

@@ -1,0 +1,95 @@
+"""The files that sessions end with, as their last snapshots hold them, and how those of two sessions differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from workbench.config.locations import Locations
+from workbench.errors import UsageError
+from workbench.protocol.events import FileDelta
+from workbench.session.replay.scratch import scratch_directory
+from workbench.session.storage.store import Store, first_event
+from workbench.session.workspace.new_directory import share_versions
+from workbench.session.workspace.repository import Change, SnapshotError, SnapshotRepository
+from workbench.session.workspace.snapshots import deltas
+from workbench.text import visible_path
+
+_LAST: Final = """
+SELECT json_extract(json, '$.version') FROM events
+WHERE kind = 'version_taken' AND json_extract(json, '$.version') <> '' ORDER BY seq DESC LIMIT 1"""
+_ENDED: Final = "SELECT at FROM events ORDER BY seq DESC LIMIT 1"
+GONE: Final = "the last snapshot of the session {}, {}, is gone: it was pruned or deleted"
+
+
+class FinalState(Struct, frozen=True):
+    """Where the files are that a session ends with."""
+
+    session: str
+    workspace: Path
+    version: str
+    at: datetime
+    """When the last event of the session happened."""
+
+
+class FinalDifference(Struct, frozen=True):
+    """The files in which two final states differ, with paths as if both were in the first one's workspace.
+
+    `before` is the first session's text, `after` the other one's; `more` counts the files that are not listed.
+    """
+
+    files: tuple[FileDelta, ...] = ()
+    more: int = 0
+
+
+def final_state(store: Store) -> FinalState:
+    """Return the final state of a session. Raises UsageError if it has no snapshot, or StoreError."""
+    version = next((version for (version,) in store.query(_LAST)), "")
+    if not version:
+        raise UsageError(
+            f"the session {store.path.stem} has no snapshots, so the files that it ends with are not known"
+        )
+    at = next(datetime.fromisoformat(at) for (at,) in store.query(_ENDED))
+    return FinalState(store.path.stem, Path(first_event(store).workspace), version, at)
+
+
+def final_difference(locations: Locations, one: FinalState, other: FinalState) -> FinalDifference:
+    """Return how the files of two sessions differ. Raises SnapshotError if a snapshot or one of its files is gone."""
+    with scratch_directory() as directory:
+        (directory / "workspace").mkdir()
+        own = Locations(locations.config, directory / "data", directory / "state", directory / "run")
+        repository = SnapshotRepository(own, directory / "workspace", "comparison")
+        repository.prepare()
+        share_versions(repository, *(repository_of(locations, state) for state in (one, other)))
+        versions = [_version(repository, state) for state in (one, other)]
+        changes = repository.difference(*versions)
+        _check_contents(repository, changes)
+        result = deltas(repository, changes, {})
+        here = str(repository.workspace)
+        files = tuple(replace(file, path=f"{one.workspace}{file.path.removeprefix(here)}") for file in result.files)
+    return FinalDifference(files, result.more)
+
+
+def repository_of(locations: Locations, state: FinalState) -> SnapshotRepository:
+    """Return the repository that holds the snapshots of a session."""
+    return SnapshotRepository(locations, state.workspace, state.session)
+
+
+def _check_contents(repository: SnapshotRepository, changes: Sequence[Change]) -> None:
+    """Raise SnapshotError unless the repository has the contents of all files."""
+    contents = {blob: change.path for change in changes for blob in (change.before, change.after) if blob}
+    present = repository.sizes(list(contents)) if contents else {}
+    if lost := next((path for blob, path in contents.items() if blob not in present), ""):
+        raise SnapshotError(f"the content of {visible_path(lost)} in one of the snapshots is gone")
+
+
+def _version(repository: SnapshotRepository, state: FinalState) -> str:
+    try:
+        return repository.version_named(state.version)
+    except SnapshotError as error:
+        raise SnapshotError(GONE.format(state.session, state.version[:8])) from error
