@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 
+import msgspec
 import psutil
 import pytest
 
@@ -20,6 +21,7 @@ from workbench.config.settings import Settings
 from workbench.engine.launch import EngineRefused, Launch
 from workbench.protocol.commands import (
     AnswerQuestion,
+    ApplyChanges,
     ChangeSettings,
     Decide,
     Interrupt,
@@ -37,6 +39,7 @@ from workbench.protocol.events import (
     RunEnded,
     UserMessage,
 )
+from workbench.protocol.live import ChangesRated
 from workbench.session.session_names import session_path, socket_path
 from workbench.session.storage.lock import SessionLock
 from workbench.session.storage.store import Store, StoreError
@@ -226,6 +229,24 @@ def test_change_is_reverted_once(local_sandbox: Sandbox):
     screen.send_command(command)
     refused = refusal(screen)
     assert "changed since it was shown" in refused.reason
+    screen.close()
+    wait_for(lambda: gone(screen.engine_pid), "the engine to end")
+
+
+def test_change_of_another_session_is_rated_first_and_then_written(local_sandbox: Sandbox):
+    path = local_sandbox.project / "a.txt"
+    path.write_text("mine\n")
+    command = ApplyChanges(
+        files=(FileDelta(path=str(path), before="mine\n", after="theirs\n"),), session="20260101-other"
+    )
+    screen = EngineConnection.open(launch(local_sandbox, local_sandbox.script(finish())))
+    screen.send_command(command)
+    received = receive_until(screen, lambda message: isinstance(message, ChangesRated))
+    rated = next(message for message in received if isinstance(message, ChangesRated))
+    assert path.read_text() == "mine\n"
+    screen.send_command(msgspec.structs.replace(command, risk=rated.risk))
+    receive_until(screen, lambda message: isinstance(message, FilesChanged) and message.session == "20260101-other")
+    assert path.read_text() == "theirs\n"
     screen.close()
     wait_for(lambda: gone(screen.engine_pid), "the engine to end")
 

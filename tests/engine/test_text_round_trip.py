@@ -57,6 +57,7 @@ COMMANDS = st.one_of(
     st.builds(wire.AllowAlways, action_id=TEXT, fingerprint=TEXT, rule=TEXT),
     st.builds(wire.AnswerQuestion, action_id=TEXT, text=TEXT),
     st.builds(wire.RevertFiles, files=st.tuples(st.builds(ev.FileDelta, path=TEXT, before=TEXT, after=TEXT))),
+    st.builds(wire.ApplyChanges, files=st.just(()), session=TEXT),
     st.builds(wire.RestoreCopy, copy_id=TEXT),
     st.builds(wire.ChangeSettings, title=TEXT, rule=TEXT, model=TEXT),
     st.builds(wire.GetPrompt, server=TEXT, name=TEXT, arguments=st.dictionaries(TEXT, TEXT)),

@@ -19,6 +19,7 @@ from workbench.files.state_files import note_digest
 from workbench.protocol.commands import (
     AllowAlways,
     AnswerQuestion,
+    ApplyChanges,
     ChangeSettings,
     Command,
     Condense,
@@ -121,6 +122,15 @@ def _drop_output(command: DropOutput, context: Context) -> None:
 @handle.register
 def _revert(command: RevertFiles, context: Context) -> None:
     context.session.files.revert(command.files)
+
+
+@handle.register
+def _apply_changes(command: ApplyChanges, context: Context) -> None:
+    changes = context.session.changes
+    if command.risk is None:
+        context.screen.send(changes.rating(command.files))
+    else:
+        changes.apply(command.files, command.session, command.risk)
 
 
 @handle.register

@@ -15,7 +15,7 @@ from workbench.protocol.codec import TaggedData, decode
 from workbench.protocol.events import CustomCommand, Event, FileDelta, FileText, Verdict
 from workbench.protocol.live import LiveEvent
 from workbench.protocol.rewind import RewindScope
-from workbench.protocol.risk import Mode
+from workbench.protocol.risk import Mode, Risk
 
 VERSION = 2
 
@@ -114,6 +114,17 @@ class RevertFiles(Command):
     """Restore files: `before` is the current content of each, `after` the content to restore."""
 
     files: tuple[FileDelta, ...]
+
+
+class ApplyChanges(Command):
+    """Write what another session, `session`, holds: each file's `before` is its current content, `after` the new one.
+
+    Without the `risk` that the user has accepted, nothing is written, and this front end gets a `ChangesRated`.
+    """
+
+    files: tuple[FileDelta, ...]
+    session: str
+    risk: Risk | None = None
 
 
 class RestoreCopy(Command):

@@ -137,10 +137,11 @@ class UserCommand(EventBase, tag="person_command"):
 
 
 class FilesChanged(EventBase):
-    """Files changed by the user or another program."""
+    """Files changed by the user or another program; `session` is the one whose changes the user applied, if any."""
 
     files: tuple[FileDelta, ...]
     by: str = "other"
+    session: str = ""
 
 
 class VersionTaken(EventBase):

@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 
 from workbench.protocol.codec import TaggedData
 from workbench.protocol.events import FileDelta, Rewound
+from workbench.protocol.risk import Risk
 
 EnginePhase: TypeAlias = Literal["idle", "thinking", "deciding", "acting"]
 
@@ -81,6 +82,21 @@ class RewindReady(LiveBase):
     deltas: tuple[FileDelta, ...] = ()
 
 
+class ChangesRated(LiveBase):
+    """How dangerous changes are that the user wants to apply, and why, for the front end that asked."""
+
+    risk: Risk
+    reasons: tuple[str, ...] = ()
+
+
 LiveEvent: TypeAlias = (
-    TextDelta | ReasoningDelta | CallProgress | ToolOutput | EngineState | Notice | PromptReady | RewindReady
+    TextDelta
+    | ReasoningDelta
+    | CallProgress
+    | ToolOutput
+    | EngineState
+    | Notice
+    | PromptReady
+    | RewindReady
+    | ChangesRated
 )

@@ -34,6 +34,7 @@ from workbench.session.actions.open_questions import OpenQuestions
 from workbench.session.actions.question_watch import QuestionWatch
 from workbench.session.actions.refusals import Refusals
 from workbench.session.actions.run import PartialWriter
+from workbench.session.actions.user_changes import UserChanges
 from workbench.session.actions.user_commands import UserCommands
 from workbench.session.assessments import Assessments
 from workbench.session.limits import USUAL_LIMITS, Limits, TokenCount
@@ -176,6 +177,7 @@ class SessionParts:
         )
         self.questions = OpenQuestions(log, tools, self.actions)
         self.watch = QuestionWatch()
+        self.changes = UserChanges(self.actions.rater, self.files)
         self.user_commands = UserCommands(log, self.actions, self.files.prepare_command)
         self.turn = self._model_turn(agent)
         self.tools = tools
@@ -241,12 +243,12 @@ class Session:
     def __init__(self, parts: SessionParts) -> None:
         self._parts = parts
         self._log, self._actions, self._questions = parts.log, parts.actions, parts.questions
-        self.files, self.user_commands, self.watch = parts.files, parts.user_commands, parts.watch
+        self.files, self.changes = parts.files, parts.changes
+        self.user_commands, self.watch = parts.user_commands, parts.watch
         self.rewinder = Rewinder(parts.log, parts.files, parts.tools, parts.recall, self._announce)
         self.reopen_model = parts.turn.reopen_model
         self.messages = MessageQueue(parts.log, parts.context, parts.turn, self._announce)
-        self._lock = parts.log.lock
-        self._workspace = Root.at(parts.log.state.workspace)
+        self._lock, self._workspace = parts.log.lock, Root.at(parts.log.state.workspace)
         self._workspace_descriptor = self._workspace.hold()
         self._cancel: Cancel | None = None  # of the current unit of work
         self._stop_after: int | None = None  # the last event when the user interrupted the unit

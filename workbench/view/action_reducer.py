@@ -252,7 +252,7 @@ def user_command(state: SessionState, event: UserCommand) -> Changed:
 
 
 def files_changed(state: SessionState, event: FilesChanged) -> Changed:
-    """Apply files changed outside of actions; files that the user reverted become a finished action of the user's."""
+    """Apply files changed outside of actions; files that the user wrote become a finished action of the user's."""
     if event.by != "person":
         return Changed(changes=apply_files(state, event.files, "others"))
     state.action_count += 1
@@ -261,7 +261,7 @@ def files_changed(state: SessionState, event: FilesChanged) -> Changed:
         number=state.action_count,
         action_id=f"changed-back-{event.seq}",
         tool=CHANGED_BACK,
-        arguments={},
+        arguments={"session": event.session} if event.session else {},
         phase="done",
         at=event.at,
         decided_by="person",

@@ -375,5 +375,6 @@ _REDUCERS: Final[dict[str, Callable[[SessionState, Any], Changed]]] = {
     "engine_state": engine_state,
     "prompt_ready": lambda state, event: Changed(prompt=event.text),
     "rewind_ready": lambda state, event: Changed(rewind=event),
+    "changes_rated": lambda state, event: Changed(rated=event),
 }
 _DELEGATE_REDUCERS: Final = _REDUCERS | {"model_responded": _delegate_response, "history_condensed": _spent}

@@ -14,7 +14,7 @@ from workbench.view.wrapping import count_lines
 if TYPE_CHECKING:
     from workbench.protocol.deletion_list import DeletionList
     from workbench.protocol.events import AlwaysChoice, FileDelta, ModelResponded, Segment
-    from workbench.protocol.live import CallProgress, RewindReady
+    from workbench.protocol.live import CallProgress, ChangesRated, RewindReady
     from workbench.protocol.presentation import Presentation
     from workbench.protocol.risk import Risk
     from workbench.protocol.usage import ContextParts
@@ -349,6 +349,8 @@ class Changed(Struct):
     """A text that the user requested, to put into the prompt."""
     rewind: RewindReady | None = None
     """The preview of a rewind that the user requested."""
+    rated: ChangesRated | None = None
+    """The risk of changes that the user wants to apply."""
 
     @property
     def is_only_live(self) -> bool:
@@ -367,6 +369,7 @@ class Changed(Struct):
         self.waiting |= later.waiting
         self.prompt = later.prompt or self.prompt
         self.rewind = later.rewind or self.rewind
+        self.rated = later.rated or self.rated
         return self
 
 

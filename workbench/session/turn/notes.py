@@ -32,10 +32,14 @@ def decision_note(event: ActionDecided) -> str:
 
 
 def revert_message(event: FilesChanged) -> Message:
-    """Return a message that the user reverted files; the agent reads their content when needed."""
+    """Return a message that the user reverted files, or applied changes of another session to them.
+
+    The agent reads their content when needed.
+    """
     names = [visible(file.path, lines=False) for file in event.files]
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    note = f"[The user reverted changes in {', '.join(names[:_NAMED])}{more}. View a file before you edit it.]"
+    what = "applied changes from another session to" if event.session else "reverted changes in"
+    note = f"[The user {what} {', '.join(names[:_NAMED])}{more}. View a file before you edit it.]"
     return {"role": "user", "content": note}
 
 

@@ -165,8 +165,8 @@ class WorkspaceFiles:
             return ""
         return self._copies.keep_deleted(self._log.state, action_id, version, deleted)
 
-    def revert(self, files: Sequence[FileDelta]) -> None:
-        """Revert files at the user's request. Raises RevertError or StoreError."""
+    def revert(self, files: Sequence[FileDelta], *, session: str = "") -> None:
+        """Revert files for the user, or apply changes of another `session`. Raises RevertError or StoreError."""
         with self._log.lock:
             self._log.save()
             self._refuse_while_busy()
@@ -180,9 +180,9 @@ class WorkspaceFiles:
             except RevertError as error:
                 if self._recorder is not None:
                     self._recorder.stop_expecting(contents_of(files))
-                self._record_revert(error.done)
+                self._record_revert(error.done, session)
                 raise
-            self._record_revert(files)
+            self._record_revert(files, session)
 
     @property
     def repository(self) -> SnapshotRepository | None:
@@ -241,9 +241,9 @@ class WorkspaceFiles:
         if is_busy or state.own_started & state.own.keys():
             raise RevertError(_BUSY)
 
-    def _record_revert(self, files: Sequence[FileDelta]) -> None:
+    def _record_revert(self, files: Sequence[FileDelta], session: str) -> None:
         if files:
-            self._log.commit(FilesChanged(files=tuple(files), by="person"), happened=True)
+            self._log.commit(FilesChanged(files=tuple(files), by="person", session=session), happened=True)
 
     def _report(self, events: Sequence[Event]) -> None:
         """Record events from other threads; events that cannot be written now are written with the next ones."""

@@ -300,7 +300,9 @@ def short_path(path: str, workspace: str = "") -> str:
 
 def _restored_files(item: ActionItem, workspace: str) -> str:
     names = [short_path(delta.path, workspace) for delta in item.files]
-    return f"reverted {names[0] if len(names) == 1 else f'{len(names)} files'}"
+    files = names[0] if len(names) == 1 else f"{len(names)} files"
+    session = visible(str(item.arguments.get("session", "")), lines=False)
+    return f"applied {files} from {session}" if session else f"reverted {files}"
 
 
 def _name_and_arguments(tool: str, arguments: Mapping[str, Any]) -> str:
