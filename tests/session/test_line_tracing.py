@@ -83,10 +83,10 @@ def test_every_line_of_a_random_history_belongs_to_the_state_that_introduced_it(
         assert traced(*texts) == [first[line] for line in present]
 
 
-def test_each_text_is_read_at_most_twice_and_none_once_all_lines_are_traced():
+def test_each_text_is_read_once_but_the_last_and_none_once_all_lines_are_traced():
     texts = [lines(*(str(number) for number in range(count))) for count in range(50)]
     texts.append(lines("alone"))
     read: list[int] = []
     tracer = LineTracer([str(hash(text)) for text in texts], lambda index: read.append(index) or texts[index])
     assert tracer.origins() == [50]
-    assert max(map(read.count, read)) <= 3
+    assert [number for number in read if read.count(number) > 1] in ([], [50, 50])

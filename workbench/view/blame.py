@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,7 +19,7 @@ from workbench.view.action_reducer import action_item
 from workbench.view.formatting.actions import title_of
 from workbench.view.formatting.sessions import when
 
-_LONGEST: Final = 300
+_LONGEST, _TITLE = 300, 80
 _WHO: Final = {"agent": "agent", "user": "you", "outside": "you", "before": "before", "unknown": "?"}
 _HOW: Final = {
     "user": "You, in ohw",
@@ -117,12 +118,17 @@ def _source(writer: Writer, origin: Origin, workspace: str) -> LineSource:
         writer,
         _WHO[writer.kind],
         _title(writer, origin, workspace),
-        prompt=first_line(origin.prompt, _LONGEST, revealed),
+        prompt=_one_line(origin.prompt, _LONGEST),
         model=visible(origin.model, lines=False),
         approval=_approval(origin),
-        session=first_line(origin.title, 80, revealed) or writer.session,
-        is_edited=origin.is_edited,
+        session=_one_line(origin.title, _TITLE) or writer.session,
+        is_edited=origin.approval is not None and (origin.approval.is_edited or origin.approval.is_partial),
     )
+
+
+@lru_cache(maxsize=64)
+def _one_line(text: str, width: int) -> str:
+    return first_line(text, width, revealed)
 
 
 def _title(writer: Writer, origin: Origin, workspace: str) -> str:
@@ -139,13 +145,13 @@ def _title(writer: Writer, origin: Origin, workspace: str) -> str:
 
 
 def _approval(origin: Origin) -> str:
-    decided = origin.decided
-    if decided is None:
+    approval = origin.approval
+    if approval is None:
         return ""
-    if decided.by != "person":
-        return f"by {visible(decided.rule, lines=False)}" if decided.rule else f"by a {decided.by}"
-    part = "in part" if decided.hunks is not None else "after editing it" if origin.is_edited else ""
-    return " ".join(filter(None, ("by you", part)))
+    if approval.by != "person":
+        return f"by {visible(approval.rule, lines=False)}" if approval.rule else f"by a {visible(approval.by)}"
+    part = " in part" if approval.is_partial else " after editing it" if approval.is_edited else ""
+    return f"by you{part}"
 
 
 def age(at: datetime | None, now: datetime) -> str:

@@ -152,7 +152,9 @@ class _Blamer:
         self._logs = logs
         self._repositories: dict[str, SnapshotRepository] = {}
         self._names: list[str] = []
-        self._unreadable = ""
+        self._entries: dict[tuple[str, str, str], Content] = {}
+        self._last_blob = ("", "")
+        """The name of the blob that was read last, and its text."""
 
     def blame(self, text: str) -> Blame:
         with closing(Contents(self._blob)) as contents:
@@ -262,13 +264,16 @@ class _Blamer:
 
     def _in_version(self, directory: str, version: str, path: str) -> Content:
         """Return the content of a file in a version, without a key if it had none. Raises SnapshotError."""
-        repository = self._repository(directory)
-        if not _VERSION.fullmatch(version):
-            raise SnapshotError(f"{version!r} is not a version")
-        entry = repository.git(["ls-tree", "-z", "--full-tree", version, "--", path]).split(b"\t")[0].split()
-        if len(entry) < 3 or entry[1] != b"blob":
-            return Content()
-        return Content(f"git {entry[2].decode()}", directory=directory)
+        name = directory, version, path
+        if name not in self._entries:
+            if not _VERSION.fullmatch(version):
+                raise SnapshotError(f"{version!r} is not a version")
+            listed = self._repository(directory).git(["ls-tree", "-z", "--full-tree", version, "--", path])
+            entry = listed.split(b"\t")[0].split()
+            is_file = len(entry) == 3 and entry[1] == b"blob"
+            content = Content(f"git {entry[2].decode()}", directory=directory) if is_file else Content()
+            self._entries[name] = content
+        return self._entries[name]
 
     def _repository(self, directory: str) -> SnapshotRepository:
         """Return the file versions of a directory. Raises SnapshotError if there are none."""
@@ -280,11 +285,13 @@ class _Blamer:
         return self._repositories[directory]
 
     def _blob(self, directory: str, name: str) -> str:
-        raw = next(iter(self._repository(directory).contents([name]).values()), b"")
-        try:
-            return decoded(self._path, raw)[1]
-        except EditorError:
-            return ""  # it was binary then
+        if self._last_blob[0] != name:
+            raw = next(iter(self._repository(directory).contents([name]).values()), b"")
+            text = ""  # it was binary then
+            with suppress(EditorError):
+                text = decoded(self._path, raw)[1]
+            self._last_blob = name, text
+        return self._last_blob[1]
 
 
 def _at(record: FileChangeRecord) -> datetime:

@@ -31,9 +31,11 @@ class LineTracer:
     """Traces the lines of the last of some states, the oldest first; equal keys mean equal texts."""
 
     def __init__(self, keys: Sequence[str], text_of: Callable[[int], str]) -> None:
-        """`text_of` returns the text of a state; it is called at most twice for each, from the last to the first."""
+        """`text_of` returns the text of a state; it is called for one after the other, from the last to the first."""
         self._keys = keys
         self._text_of = text_of
+        self._read = (0, "")
+        """The number of the state that was read last, and its text."""
         self._first: dict[str, int] = {}
         for index, key in enumerate(keys):
             self._first.setdefault(key, index)
@@ -60,7 +62,9 @@ class LineTracer:
 
     def _step(self, index: int, live: list[int] | None, origins: list[int]) -> None:
         """Follow the lines of a state to the one before it."""
-        text, before = self._text_of(index), self._text_of(index - 1)
+        text = self._read[1] if self._read[0] == index else self._text_of(index)
+        before = self._text_of(index - 1)
+        self._read = index - 1, before
         changed = _compared(before, text)
         older: list[int] = []
         if live is not None:

@@ -12,7 +12,6 @@ from msgspec import Struct
 from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.protocol.events import (
-    ActionDecided,
     ActionProposed,
     DelegateStep,
     Event,
@@ -25,17 +24,31 @@ from workbench.session.session_names import session_path
 from workbench.session.storage.store import Store
 
 _KINDS: Final = ("action_proposed", "action_decided", "person_command", "model_responded")
+_DECISION: Final = """
+  json_extract(json, '$.by'), json_extract(json, '$.rule'), json_extract(json, '$.verdict') = 'edited',
+  json_extract(json, '$.hunks') IS NOT NULL"""
 _INDEX: Final = f"""
 SELECT seq, '', kind, coalesce(json_extract(json, '$.action_id'), json_extract(json, '$.response_id'), ''),
-  json_extract(json, '$.model'), json_extract(json, '$.seen')
+  json_extract(json, '$.model'), json_extract(json, '$.seen'), {_DECISION}
 FROM events WHERE kind IN {_KINDS} OR kind = 'user_message'
   OR kind = 'settings_changed' AND json_extract(json, '$.title') <> ''
 UNION ALL
 SELECT seq, json_extract(json, '$.session'), json_extract(json, '$.event.kind'),
   coalesce(json_extract(json, '$.event.action_id'), json_extract(json, '$.event.response_id'), ''),
-  json_extract(json, '$.event.model'), NULL
+  json_extract(json, '$.event.model'), NULL, {_DECISION.replace("$.", "$.event.")}
 FROM events WHERE kind = 'delegate_step' AND json_extract(json, '$.event.kind') IN {_KINDS}
 ORDER BY seq"""
+
+
+class Approval(Struct, frozen=True):
+    """Who or what allowed an action: the user, a rule or the mode, which `rule` names."""
+
+    by: str
+    rule: str = ""
+    is_edited: bool = False
+    """Whether the user edited what the agent proposed."""
+    is_partial: bool = False
+    """Whether the user accepted only a part of it."""
 
 
 class Origin(Struct, frozen=True):
@@ -50,14 +63,9 @@ class Origin(Struct, frozen=True):
     agent: str = ""
     """The name of the sub-agent that acted; empty for the agent of the session."""
     call: ActionProposed | None = None
-    decided: ActionDecided | None = None
+    approval: Approval | None = None
     command: str = ""
     """The user's own command; empty for an action of the agent."""
-
-    @property
-    def is_edited(self) -> bool:
-        """Whether the user changed what the agent proposed, or accepted it in part."""
-        return self.decided is not None and (self.decided.verdict == "edited" or self.decided.hunks is not None)
 
 
 def origins_of(locations: Locations, writers: Iterable[Writer]) -> dict[Writer, Origin]:
@@ -86,6 +94,10 @@ class _Entry(NamedTuple):
     name: str
     model: str | None
     last_read: int | None
+    by: str | None
+    rule: str | None
+    is_edited: int | None
+    is_partial: int
 
 
 class _LogIndex:
@@ -95,6 +107,7 @@ class _LogIndex:
         self._store = store
         self._entries: dict[tuple[str, str, str], list[_Entry]] = {}
         self._messages: list[int] = []
+        self._prompts: dict[int, str] = {}
         titled = 0
         for row in store.query(_INDEX):
             entry = _Entry(*row)
@@ -136,22 +149,25 @@ class _LogIndex:
             (answer.model if answer else None) or "",
             step.agent if isinstance(step, DelegateStep) else "",
             call,
-            self._decision(writer, proposed),
+            self._approval(writer, proposed),
         )
 
     def _prompt(self, until: int) -> str:
         """Return the last message that the model had read."""
         at = bisect_right(self._messages, until)
-        event = self._event(self._messages[at - 1]) if at else None
-        return event.text if isinstance(event, UserMessage) else ""
+        seq = self._messages[at - 1] if at else 0
+        if seq not in self._prompts:
+            event = self._event(seq)
+            self._prompts[seq] = event.text if isinstance(event, UserMessage) else ""
+        return self._prompts[seq]
 
     def _command(self, writer: Writer) -> str:
         entry = self._last("", "person_command", writer.action_id, writer.seq)
         event = self._event(entry.seq) if entry is not None else None
         return event.command if isinstance(event, UserCommand) else ""
 
-    def _decision(self, writer: Writer, proposed: int) -> ActionDecided | None:
+    def _approval(self, writer: Writer, proposed: int) -> Approval | None:
         entry = self._last(writer.delegate, "action_decided", writer.action_id, writer.seq)
-        step = self._event(entry.seq) if entry is not None and entry.seq > proposed else None
-        decided = step.event if isinstance(step, DelegateStep) else step
-        return decided if isinstance(decided, ActionDecided) else None
+        if entry is None or entry.seq < proposed:
+            return None
+        return Approval(entry.by or "", entry.rule or "", bool(entry.is_edited), bool(entry.is_partial))
