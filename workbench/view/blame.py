@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
@@ -14,7 +14,7 @@ from workbench.config.locations import Locations
 from workbench.session.blame.blame import Blame, blame_file
 from workbench.session.blame.history import Writer
 from workbench.session.blame.origins import Origin, origins_of
-from workbench.text import first_line, revealed, visible, visible_path
+from workbench.text import first_line, revealed, visible, visible_path, well_formed
 from workbench.view.action_reducer import action_item
 from workbench.view.formatting.actions import title_of
 from workbench.view.formatting.sessions import when
@@ -65,20 +65,30 @@ class BlameRow(Struct, frozen=True):
     """One line of the file and its source; `is_first` says that the line before it has another one."""
 
     number: int
-    text: str
+    content: str
+    """The line as the file has it, unescaped."""
     source: LineSource
     is_first: bool
 
+    @property
+    def text(self) -> str:
+        """The line, safe to show."""
+        return visible(self.content.expandtabs(4), lines=False)
+
 
 class BlameView(Struct, frozen=True):
-    """The blame of a file, described."""
+    """The blame of a file, described; its paths are unescaped."""
 
+    workspace: str
     path: str
     rows: tuple[BlameRow, ...]
     names: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    blame: Blame | None = None
-    sources: dict[Writer, LineSource] = {}
+
+    @property
+    def sources(self) -> list[LineSource]:
+        """The sources of the lines, in the order of their first line."""
+        return list(dict.fromkeys(row.source for row in self.rows))
 
     def counts(self) -> list[tuple[str, int]]:
         """Return the number of lines of each kind of writer, the most first."""
@@ -102,15 +112,9 @@ def described(locations: Locations, blame: Blame) -> BlameView:
     for line in blame.lines:
         source = sources[line.writer]
         is_first = not rows or rows[-1].source is not source
-        rows.append(BlameRow(line.number, visible(line.text.expandtabs(4), lines=False), source, is_first))
-    return BlameView(
-        visible_path(blame.path),
-        tuple(rows),
-        tuple(map(visible_path, blame.names)),
-        tuple(visible(note, lines=False) for note in blame.notes),
-        blame,
-        sources,
-    )
+        rows.append(BlameRow(line.number, line.text, source, is_first))
+    notes = tuple(visible(note, lines=False) for note in blame.notes)
+    return BlameView(blame.workspace, blame.path, tuple(rows), blame.names, notes)
 
 
 def _source(writer: Writer, origin: Origin, workspace: str) -> LineSource:
@@ -167,20 +171,21 @@ def age(at: datetime | None, now: datetime) -> str:
 
 def blame_text(view: BlameView, now: datetime) -> Iterator[str]:
     """Yield the lines of `ohw blame`: each line of the file with the mark of its writer, then the writers."""
-    marks = {source.writer: mark for source, mark in zip(view.sources.values(), _marks(), strict=False)}
+    sources = view.sources
+    marks = {id(source): mark for source, mark in zip(sources, _marks(), strict=False)}
     width = len(str(view.rows[-1].number)) if view.rows else 1
-    widest = max((len(marks[row.source.writer]) for row in view.rows), default=1)
+    widest = max(map(len, marks.values()), default=1)
     for row in view.rows:
-        writer = row.source.writer
-        yield f"{row.number:>{width}}  {marks[writer]:<{widest}}  {age(writer.at, now):>4}  {row.text}".rstrip()
-    for source in view.sources.values():
+        mark, when_written = marks[id(row.source)], age(row.source.writer.at, now)
+        yield f"{row.number:>{width}}  {mark:<{widest}}  {when_written:>4}  {row.text}".rstrip()
+    for source in sources:
         yield ""
-        at = f"  {when(source.writer.at, now)}" if source.writer.at and source.who != "?" else ""
-        yield f"{marks[source.writer]}  {source.title}{at}"
+        at = source.writer.at
+        yield f"{marks[id(source)]}  {source.title}{f'  {when(at, now)}' if at and source.who != '?' else ''}"
         yield from (f"   {label:<9} {value}" for label, value in source.facts())
     if view.names:
         yield ""
-        yield f"Before it was renamed: {', '.join(view.names)}"
+        yield f"Before it was renamed: {', '.join(map(visible_path, view.names))}"
 
 
 def _marks() -> Iterator[str]:
@@ -201,20 +206,21 @@ def _letters(number: int) -> str:
 
 def blame_data(view: BlameView) -> dict[str, Any]:
     """Return a blame as plain data, for JSON: the writers, and the number of one of them for each line."""
-    numbers = {writer: number for number, writer in enumerate(view.sources)}
+    sources = view.sources
+    numbers = {id(source): number for number, source in enumerate(sources)}
     return {
-        "path": view.path,
-        "earlier_paths": list(view.names),
-        "writers": [_writer_data(source) for source in view.sources.values()],
-        "lines": [{"line": row.number, "text": row.text, "writer": numbers[row.source.writer]} for row in view.rows],
+        "path": well_formed(view.path),
+        "earlier_paths": list(map(well_formed, view.names)),
+        "writers": list(map(_writer_data, sources)),
+        "lines": [{"line": row.number, "text": row.content, "writer": numbers[id(row.source)]} for row in view.rows],
         "notes": list(view.notes),
     }
 
 
 def _writer_data(source: LineSource) -> dict[str, Any]:
     writer = source.writer
-    data: dict[str, Any] = {
-        "by": {"agent": "agent", "user": "user", "outside": "user", "before": "before"}.get(writer.kind, "unknown"),
+    return {
+        "by": "user" if source.who == "you" else writer.kind,
         "what": source.title,
         "at": writer.at.isoformat() if writer.at else None,
         "session": writer.session or None,
@@ -226,9 +232,3 @@ def _writer_data(source: LineSource) -> dict[str, Any]:
         "edited_by_user": source.is_edited,
         "reason": visible(writer.reason, lines=False) or None if writer.kind == "unknown" else None,
     }
-    return data
-
-
-def sources_between(rows: Sequence[BlameRow]) -> list[LineSource]:
-    """Return the sources of rows, each once, in order."""
-    return list(dict.fromkeys(row.source for row in rows))

@@ -23,6 +23,7 @@ from workbench.session.blame.history import (
     BlameLog,
     Content,
     Contents,
+    Doubt,
     FileChangeRecord,
     Writer,
     changed_paths,
@@ -31,7 +32,7 @@ from workbench.session.blame.history import (
 )
 from workbench.session.blame.line_tracing import LineTracer
 from workbench.session.workspace.repository import LARGEST, SnapshotError, SnapshotRepository
-from workbench.text import visible_path
+from workbench.text import counted, visible_path
 
 _MOST_RENAMES: Final = 20
 _MOST_SOURCES: Final = 20
@@ -39,6 +40,8 @@ _MOST_SOURCES: Final = 20
 _SIMILAR: Final = 0.5
 """The fraction of equal lines from which a new file counts as a renamed one."""
 _OLDER: Final = "the file versions of its first sessions were pruned"
+_UNREADABLE: Final = "the session {} cannot be read; if it worked here, its lines count as yours"
+_IGNORED: Final = "git ignores this file, so only the agent's edits of it are recorded"
 _BEFORE_FIRST: Final = "before the first recorded change"
 _RANGE: Final = lazy_pattern(r"(.+):(\d{1,9})(?:-(\d{1,9}))?")
 _VERSION: Final = lazy_pattern(r"[0-9a-f]{40,64}")
@@ -84,28 +87,30 @@ def blame_file(locations: Locations, workspace: Path, name: str) -> Blame:
     """
     path = _resolved(workspace, name)
     text = _text_on_disk(workspace, path)
-    logs = logs_above(locations, path)
+    logs, unreadable = logs_above(locations, path)
     if not logs:
         raise UsageError(f"no session has worked in {visible_path(str(workspace))} yet; `ohw sessions` lists all")
-    return _Blamer(locations, workspace, path, logs).blame(text)
+    blame = _Blamer(locations, workspace, path, logs).blame(text)
+    return replace(blame, notes=(*blame.notes, *map(_UNREADABLE.format, unreadable)))
 
 
-def line_range(argument: str, workspace: Path) -> tuple[str, int, int]:
-    """Return the file and the first and last line of FILE, FILE:LINE or FILE:FROM-TO; both lines are 0 for all."""
+def line_range(argument: str, workspace: Path) -> tuple[str, tuple[int, int] | None]:
+    """Return the file of FILE, FILE:LINE or FILE:FROM-TO, and the first and last line; None for all lines."""
     match = _RANGE.fullmatch(argument)
     if match is None or os.path.lexists(workspace / argument):
-        return argument, 0, 0
-    return match[1], int(match[2]), int(match[3] or match[2])
+        return argument, None
+    return match[1], (int(match[2]), int(match[3] or match[2]))
 
 
-def lines_between(blame: Blame, first: int, last: int) -> Blame:
-    """Return the blame of some lines, counted from 1; of all if both are 0. Raises UsageError if there are none."""
-    if (first, last) == (0, 0):
+def lines_between(blame: Blame, lines: tuple[int, int] | None) -> Blame:
+    """Return the blame of some lines, counted from 1, or of all. Raises UsageError if the file does not have them."""
+    if lines is None:
         return blame
+    first, last = lines
     if not 1 <= first <= last <= len(blame.lines):
-        lines = f"{len(blame.lines):,} lines" if len(blame.lines) != 1 else "1 line"
         asked = f"{first}-{last}" if first != last else f"{first}"
-        raise UsageError(f"{visible_path(blame.path)} has {lines}; there is no range {asked}")
+        count = counted(len(blame.lines), "line")
+        raise UsageError(f"{visible_path(blame.path)} has {count}; there is no range {asked}")
     return replace(blame, lines=blame.lines[first - 1 : last])
 
 
@@ -152,6 +157,7 @@ class _Blamer:
         self._logs = logs
         self._repositories: dict[str, SnapshotRepository] = {}
         self._names: list[str] = []
+        self._doubts: tuple[Doubt, ...] = ()
         self._entries: dict[tuple[str, str, str], Content] = {}
         self._last_blob = ("", "")
         """The name of the blob that was read last, and its text."""
@@ -159,6 +165,7 @@ class _Blamer:
     def blame(self, text: str) -> Blame:
         with closing(Contents(self._blob)) as contents:
             records = self._records(text, contents)
+            self._note_ignored(records)
             states = self._states(records, text, contents)
             states = _readable(states, contents)
             tracer = LineTracer(
@@ -174,7 +181,25 @@ class _Blamer:
         return Blame(str(self._workspace), str(self._path.relative_to(self._workspace)), blamed, names, self._notes())
 
     def _notes(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(doubt.reason for log in self._logs for doubt in log.doubts))
+        """Return why lines may not be traced, each reason once."""
+        doubts = (*self._doubts, *(doubt for log in self._logs for doubt in log.doubts))
+        return tuple(dict.fromkeys(doubt.reason for doubt in doubts))
+
+    def _note_ignored(self, records: Sequence[FileChangeRecord]) -> None:
+        """Note that only the agent's edits of an ignored file are recorded. Raises UsageError if there are none."""
+        if not self._is_ignored():
+            return
+        if not records:
+            named = visible_path(str(self._path.relative_to(self._workspace)))
+            raise UsageError(f"{named} is ignored by git, so no file version has it and nothing is known of its lines")
+        self._doubts = (Doubt(datetime.min.replace(tzinfo=UTC), datetime.now(UTC), _IGNORED),)
+
+    def _is_ignored(self) -> bool:
+        directory = self._logs[0].workspace
+        command = ["ls-files", "--others", "--ignored", "--exclude-standard", "--"]
+        with suppress(SnapshotError):  # there are no file versions
+            return bool(self._repository(directory).git([*command, os.path.relpath(self._path, directory)]))
+        return False
 
     def _records(self, text: str, contents: Contents) -> list[FileChangeRecord]:
         """Return the changes of the file in order, those under its earlier paths included."""
@@ -237,10 +262,9 @@ class _Blamer:
 
     def _unrecorded(self, first: datetime | None, last: datetime) -> Writer:
         """Return the writer of a change that no session recorded: the user, unless a session may lack it."""
-        for log in self._logs:
-            for doubt in log.doubts:
-                if doubt.first <= last and (first is None or first <= doubt.last):
-                    return Writer("unknown", last, reason=doubt.reason)
+        for doubt in (*self._doubts, *(doubt for log in self._logs for doubt in log.doubts)):
+            if doubt.first <= last and (first is None or first <= doubt.last):
+                return Writer("unknown", last, reason=doubt.reason)
         return Writer("outside", last)
 
     def _base(self, records: Sequence[FileChangeRecord]) -> _State:

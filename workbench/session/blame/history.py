@@ -16,6 +16,7 @@ from msgspec import Struct
 from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.protocol.placeholders import blob_in_placeholder
+from workbench.session.storage.cleanup import never_began
 from workbench.session.storage.session_list import recent_paths
 from workbench.session.storage.shared_history import ancestry_of
 from workbench.session.storage.store import DamagedFile, Store, StoreError
@@ -110,28 +111,35 @@ class BlameLog(Struct):
         return self.path.stem
 
 
-def logs_above(locations: Locations, file: Path) -> list[BlameLog]:
+def logs_above(locations: Locations, file: Path) -> tuple[list[BlameLog], list[str]]:
     """Return the sessions of the user that worked in a directory above the file, in the order of their start.
 
-    Those of sub-agents are not among them: their actions are in the log of the session that started them.
+    Those of sub-agents are not among them: their actions are in the log of the session that started them. The second
+    list names the sessions of which not even the directory can be read.
     """
-    logs = (_log_of(path, file) for path in recent_paths(locations))
-    return sorted((log for log in logs if log is not None), key=lambda log: (log.started, log.id))
+    logs: list[BlameLog] = []
+    unreadable: list[str] = []
+    for path in recent_paths(locations):
+        try:
+            log = _log_of(path, file)
+        except (WorkbenchError, sqlite3.Error, ValueError, LookupError, TypeError, StopIteration):
+            if not never_began(path):
+                unreadable.append(path.stem)
+            continue
+        logs += [log] if log is not None else []
+    return sorted(logs, key=lambda log: (log.started, log.id)), unreadable
 
 
 def _log_of(path: Path, file: Path) -> BlameLog | None:
-    try:
-        with Store.open(path, readonly=True) as store:
-            started = json.loads(next(store.query(_STARTED))[0])
-            workspace = str(started["workspace"])
-            if started.get("parent") or not file.is_relative_to(workspace):
-                return None
-            log = BlameLog(path, workspace, datetime.fromisoformat(str(started["at"])))
-            _add_moves(log)
-            _add_versions(log, store)
-            return log
-    except (WorkbenchError, sqlite3.Error, ValueError, LookupError, TypeError, StopIteration):
-        return None  # not even its directory can be read
+    with Store.open(path, readonly=True) as store:
+        started = json.loads(next(store.query(_STARTED))[0])
+        workspace = str(started["workspace"])
+        if started.get("parent") or not file.is_relative_to(workspace):
+            return None
+        log = BlameLog(path, workspace, datetime.fromisoformat(str(started["at"])))
+        _add_moves(log)
+        _add_versions(log, store)
+        return log
 
 
 def _add_moves(log: BlameLog) -> None:
