@@ -47,6 +47,8 @@ TABLE = {
     "prompt: an argument of a command": ("prompt/an_argument", ["Which", "Ask every time"]),
     "prompt: files": ("prompt/files", ["Files", "src/calc.py"]),
     "prompt: what was sent before": ("prompt/sent_before", ["Sent before"]),
+    "blame: lines of two sessions and of the user": ("blame/lines", ["9 agent, 4 you, 3 before", "approved by you"]),
+    "blame: an action in another session": ("blame/other_session", ["Enter opens that session"]),
     "rewind: the checkpoints": ("rewind/checkpoints", ["4 checkpoints", "Enter Preview"]),
     "rewind: the preview, with a conflict": ("rewind/preview", ["you changed the same lines", "Esc Back"]),
     "approval: a command": ("main/question_with_command", ["Esc Not now", "runs what it downloads", "n Reject"]),

@@ -297,9 +297,9 @@ class WorkbenchApp(TerminalApp):
         """Show the rules and what they match in this session."""
         open_rules(self, self.state, self.session.workspace, self.settings.trusted, self.session.client)
 
-    def action_page(self, name: str) -> None:
-        """Show the decisions, trusted directories, MCP servers, usage, tools or configuration problems."""
-        open_page(self, name)
+    def action_page(self, name: str, argument: str = "") -> None:
+        """Show the decisions, trusted directories, MCP servers, usage, tools, problems, or the blame of a file."""
+        open_page(self, name, argument)
 
     def action_leave(self) -> None:
         """Copy the selection; without one, quit on the second call in a row."""

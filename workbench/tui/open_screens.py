@@ -115,20 +115,36 @@ def open_rules(
         app.push_screen(RulesScreen(state, rule_set, client.send if client else lambda _: None, where))
 
 
-def open_page(app: WorkbenchApp, name: str) -> None:
-    """Show `decisions`, `trust`, `servers`, `usage`, `problems` or `tools`, unless it is shown already."""
-    if name == "decisions":
-        open_decisions(app, app.state)
-    elif name == "trust":
-        open_trusted(app, app.settings)
-    elif name == "servers":
-        open_servers(app, app.settings, app.session.workspace)
-    elif name == "usage":
-        open_usage(app)
-    elif name == "problems":
-        app.problems.open()
-    else:
-        open_tools(app, app.state, app.session.workspace)
+def open_page(app: WorkbenchApp, name: str, argument: str = "") -> None:
+    """Show the page of this name, unless it is shown already; `argument` is the file to blame."""
+    pages: dict[str, Callable[[], None]] = {
+        "blame": lambda: open_blame(app, argument),
+        "decisions": lambda: open_decisions(app, app.state),
+        "trust": lambda: open_trusted(app, app.settings),
+        "servers": lambda: open_servers(app, app.settings, app.session.workspace),
+        "usage": lambda: open_usage(app),
+        "problems": app.problems.open,
+        "tools": lambda: open_tools(app, app.state, app.session.workspace),
+    }
+    pages[name]()
+
+
+def open_blame(app: WorkbenchApp, argument: str) -> None:
+    """Show who wrote each line of a file, named as FILE or FILE:LINE, with the cursor on that line."""
+    from workbench.session.blame.blame import line_range
+    from workbench.session.blame.history import Writer
+    from workbench.tui.screens.blame import BlameScreen
+
+    async def chosen(writer: Writer | None) -> None:
+        if writer is not None:
+            await app.switcher.show_action(writer.session, writer.action_id, writer.seq)
+
+    if not argument:
+        app.notify("name a file: /blame FILE", severity="warning", markup=False)
+    elif not isinstance(app.screen, BlameScreen):
+        workspace = app.session.workspace
+        file, lines = line_range(argument, workspace)
+        app.push_screen(BlameScreen(workspace, file, app.state.session_id, lines[0] - 1 if lines else 0), chosen)
 
 
 def open_decisions(app: App[Any], state: SessionState) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +24,7 @@ from workbench.tui.themes import theme_order
 from workbench.tui.widgets.composer import Composer
 from workbench.tui.widgets.prompt import Prompt
 from workbench.view.app_session import AppSession
+from workbench.view.formatting.actions import short_path
 from workbench.view.prompt.completion import Arguments, ServerOffers
 from workbench.view.state import SessionState
 
@@ -31,12 +33,16 @@ if TYPE_CHECKING:
     from workbench.tui.palette_entries import PastSession
     from workbench.tui.settings.providers import Way
 
+_OPENING_SECONDS, _OPENING_STEPS = 10.0, 200
+"""How long, and how often, a session that is being opened is waited for."""
+
 
 def arguments_of(app: WorkbenchApp) -> dict[str, Arguments]:
     """Return the possible arguments of each command that has a list of them."""
     return {
         "mode": Arguments(lambda: [(name, MODE_NAMES[name]) for name in MODES]),
         "model": Arguments(lambda: list(app.models.names()), app.models.listed.refresh),
+        "blame": Arguments(lambda: [(short_path(path, app.state.workspace), "") for path in app.state.changes]),
         "theme": Arguments(lambda: [(name, "") for name in theme_order(app.available_themes)]),
     }
 
@@ -151,6 +157,30 @@ class SessionSwitcher:
         resume = self.sources.resume
         if resume is not None and session_id != self._app.state.session_id:
             await self.show(lambda: resume(session_id))
+
+    async def show_action(self, session_id: str, action_id: str, seq: int) -> None:
+        """Show an action in the conversation; if it is in another session, resume that one.
+
+        `seq` is the number of an event after the action's proposal.
+        """
+        app = self._app
+        if session_id != app.state.session_id:
+            await self.resume(session_id)
+        if app.state.session_id in ("", session_id):
+            app.run_worker(self._go_to_action(session_id, action_id, seq), group="action", exclusive=True)
+
+    async def _go_to_action(self, session_id: str, action_id: str, seq: int) -> None:
+        """Close what covers the main screen, wait until it shows the session, and go to the action."""
+        app = self._app
+        for _ in range(_OPENING_STEPS):
+            if self.main.state is app.state and app.state.session_id == session_id:
+                break
+            await asyncio.sleep(_OPENING_SECONDS / _OPENING_STEPS)
+        else:
+            return  # it could not be opened, which was reported
+        while not isinstance(app.screen, MainScreen):
+            app.pop_screen()
+        await self.main.view.go_to_action(action_id, seq)
 
     def choose(self, search: str) -> None:
         """Let the user choose among all sessions, or those that contain the words of `search`."""

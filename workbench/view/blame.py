@@ -9,15 +9,17 @@ from pathlib import Path
 from typing import Any, Final
 
 from msgspec import Struct
+from rich.cells import cell_len
 
 from workbench.config.locations import Locations
 from workbench.session.blame.blame import Blame, blame_file
 from workbench.session.blame.history import Writer
 from workbench.session.blame.origins import Origin, origins_of
-from workbench.text import first_line, revealed, visible, visible_path, well_formed
+from workbench.text import counted, first_line, revealed, visible, visible_path, well_formed
 from workbench.view.action_reducer import action_item
 from workbench.view.formatting.actions import title_of
 from workbench.view.formatting.sessions import when
+from workbench.view.wrapping import Line, Piece, clip, pad
 
 _LONGEST, _TITLE = 300, 80
 _WHO: Final = {"agent": "agent", "user": "you", "outside": "you", "before": "before", "unknown": "?"}
@@ -232,3 +234,45 @@ def _writer_data(source: LineSource) -> dict[str, Any]:
         "edited_by_user": source.is_edited,
         "reason": visible(writer.reason, lines=False) or None if writer.kind == "unknown" else None,
     }
+
+
+_WITH_TITLE, _WITH_WHO, _WITH_AGE = 90, 40, 30
+_TITLE_WIDTH: Final = 30
+_STYLES: Final = {"agent": "tool", "you": "accent", "before": "dim", "?": "waiting"}
+
+
+def blame_row(row: BlameRow, digits: int, width: int, now: datetime) -> Line:
+    """Return one row of exactly `width` cells: the writer, named on the first of its lines, the number and the line."""
+    source, is_first = row.source, row.is_first
+    head: Line = []
+    if width >= _WITH_WHO:
+        head.append(Piece(pad(source.who if is_first else "", 7), _STYLES[source.who]))
+    if width >= _WITH_AGE:
+        head.append(Piece(pad(age(source.writer.at, now) if is_first else "", 5, right=True) + "  ", "dim"))
+    if width >= _WITH_TITLE:
+        title = source.title if is_first and source.is_action else ""
+        head.append(Piece(pad(clip(title, _TITLE_WIDTH), _TITLE_WIDTH + 2)))
+    head.append(Piece(f"{row.number:>{digits}} ", "dim"))
+    head.append(Piece("┃ " if is_first else "│ ", _STYLES[source.who]))
+    available = max(0, width - sum(cell_len(piece.text) for piece in head))
+    return [*head, Piece(pad(clip(row.text, available), available), "dim" if source.who == "before" else "")]
+
+
+def blame_note(source: LineSource, now: datetime) -> list[Line]:
+    """Return three lines about a writer: the action, the prompt behind it, and what else is known."""
+    writer = source.writer
+    moment = f"  {when(writer.at, now)} · {age(writer.at, now)} ago" if writer.at and source.who != "?" else ""
+    facts = dict(source.facts())
+    prompt = facts.pop("prompt", "")
+    rest = "   ".join(f"{label} {value}" for label, value in facts.items())
+    return [
+        [Piece(source.title, "bold"), Piece(moment, "dim")],
+        [Piece("prompt ", "dim"), Piece(prompt)] if prompt else [],
+        [Piece(rest, "dim")],
+    ]
+
+
+def summary(view: BlameView) -> str:
+    """Return how many lines are whose, such as `12 lines: 8 agent, 4 you`."""
+    counts = ", ".join(f"{count:,} {who if who != '?' else 'not traced'}" for who, count in view.counts())
+    return f"{counted(len(view.rows), 'line')}: {counts}" if counts else "no lines"

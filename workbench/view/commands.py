@@ -20,6 +20,12 @@ class SlashCommand(Struct, frozen=True):
     only_listed: bool = False
     """Whether the argument must be one of the listed values."""
 
+    def action_with(self, argument: str) -> str:
+        """Return the action with an argument of the user's, which follows those of the command itself."""
+        if not argument:
+            return self.action
+        return f"{self.action[:-1]}, {argument!r})" if self.action.endswith(")") else f"{self.action}({argument!r})"
+
 
 COMMANDS = (
     SlashCommand("help", "keys and guides", "app.help"),
@@ -34,6 +40,9 @@ COMMANDS = (
     SlashCommand("paste", "attach the image on the clipboard", "paste_image"),
     SlashCommand("tasks", "the agent's plan", "panel('tasks')"),
     SlashCommand("diff", "what changed", "diff"),
+    SlashCommand(
+        "blame", "who wrote each line: action, prompt and model, or you", "app.page('blame')", argument="FILE"
+    ),
     SlashCommand("rewind", "go back: conversation, files or both, with a preview", "rewind"),
     SlashCommand("fork", "continue in a new session, from here or from an earlier event", "app.fork", argument="EVENT"),
     SlashCommand("redo", "undo the last rewind", "rewind(True)"),

@@ -256,9 +256,16 @@ class _Blamer:
             states.append(_State(record.after, record.writer))
         last = states[-1]
         if not (last.content.key and _text_or_none(contents, last.content) == text):
-            unrecorded = self._unrecorded(last.writer.at, datetime.now(UTC))
+            unrecorded = self._unrecorded(last.writer.at, self._changed_at(last.writer.at))
             states.append(_State(Content("disk", text), unrecorded))
         return states
+
+    def _changed_at(self, after: datetime | None) -> datetime:
+        """Return when the file was last written, as far as that may be after its last recorded change."""
+        at = datetime.now(UTC)
+        with suppress(OSError, ValueError, OverflowError):
+            at = min(at, datetime.fromtimestamp(self._path.stat().st_mtime, UTC))
+        return max(at, after) if after is not None else at
 
     def _unrecorded(self, first: datetime | None, last: datetime) -> Writer:
         """Return the writer of a change that no session recorded: the user, unless a session may lack it."""

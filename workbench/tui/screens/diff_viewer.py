@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -24,6 +24,7 @@ from workbench.tui.screens.diff_viewer_revert import Reverter
 from workbench.tui.screens.diff_viewer_search import ViewerSearch
 from workbench.tui.widgets.annotated_diff import AnnotatedDiff
 from workbench.tui.widgets.diff_files import DiffFiles
+from workbench.tui.widgets.diff_layout import new_line_at
 from workbench.tui.widgets.diff_view import DiffView
 from workbench.tui.widgets.file_list import FileList
 from workbench.tui.widgets.hunk_ruler import HunkRuler
@@ -46,9 +47,10 @@ class DiffViewerScreen(ModalScreen[None]):
         Binding("slash", "search", "Search", id="viewer.search"),
         Binding("N", "again(-1)", "Previous match", id="viewer.previous-match"),
         Binding("m", "reviewed", "Mark the file as reviewed", id="viewer.reviewed"),
-        Binding("c", "comment", "Comment on the line", id="viewer.comment"),
-        Binding("d", "drop", "Delete the comment", id="viewer.drop-comment"),
-        Binding("ctrl+s", "send", "Send the comments", id="viewer.send-comments"),
+        Binding("b", "blame", "Who wrote the line", id="viewer.blame"),
+        Binding("c", "comment('ask')", "Comment on the line", id="viewer.comment"),
+        Binding("d", "comment('drop')", "Delete the comment", id="viewer.drop-comment"),
+        Binding("ctrl+s", "comment('send')", "Send the comments", id="viewer.send-comments"),
         Binding("x", "revert(False)", "Revert the hunk", id="viewer.take-back"),
         Binding("X", "revert(True)", "Revert the file", id="viewer.take-back-file"),
         Binding("R", "revert_all", "Revert every file", id="viewer.revert-all"),
@@ -253,17 +255,15 @@ class DiffViewerScreen(ModalScreen[None]):
             self.action_close()  # it covers the plan
             self.app.call_later(self.app.run_action, "screen.question")
 
-    def action_comment(self) -> None:
-        """Ask for a comment on the line under the cursor."""
-        self._comments.ask()
+    def action_comment(self, what: Literal["ask", "drop", "send"]) -> None:
+        """Ask for a comment on the line under the cursor, delete it, or send every comment to the agent."""
+        {"ask": self._comments.ask, "drop": self._comments.drop, "send": self._comments.send}[what]()
 
-    def action_drop(self) -> None:
-        """Delete the comment under the cursor."""
-        self._comments.drop()
-
-    def action_send(self) -> None:
-        """Send every comment to the agent."""
-        self._comments.send()
+    def action_blame(self) -> None:
+        """Show who wrote the line under the cursor."""
+        if (file := self._files.current) is not None:
+            line = new_line_at(self._view.geometry, self._view.marks.cursor)
+            self.app.call_later(self.app.run_action, f"app.page('blame', {f'{file.path}:{line}'!r})")
 
     def action_revert(self, whole_file: bool) -> None:
         """Revert the hunk under the cursor, or the whole file."""

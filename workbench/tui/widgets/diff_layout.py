@@ -110,6 +110,17 @@ def line_at(geometry: Geometry, index: int) -> LineId | None:
     return None if row is None or row.kind in ("file", "fold") else line_of(row.file, row.old, row.new)
 
 
+def new_line_at(geometry: Geometry, index: int) -> int:
+    """Return the number, from 1, of the new line in a row, or else in the next row of the same file; 1 without one."""
+    rows = geometry.rows
+    for at in range(max(0, index), len(rows)):
+        if rows[at].file != rows[index].file:
+            break
+        if rows[at].new >= 0:
+            return rows[at].new + 1
+    return 1
+
+
 def row_at(geometry: Geometry, y: int) -> int:
     """Return the row at a screen line of the view; -1 below the last one."""
     return geometry.at(y)[0] if y < geometry.height else -1

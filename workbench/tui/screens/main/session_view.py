@@ -189,6 +189,14 @@ class SessionView(Horizontal):
         if item is not None:
             self.show_row(item)
 
+    async def go_to_action(self, action_id: str, seq: int) -> None:
+        """Go to an action in the conversation, loading it first if needed; event `seq` follows its proposal."""
+        await self._feed.load_until(lambda: action_id in self._state.actions)
+        earlier = [item for item in self._state.items if item.seq <= seq]
+        item = self._state.actions.get(action_id) or (earlier[-1] if earlier else None)
+        if item is not None:
+            self.post_message(ItemRequested(item))
+
     @on(ItemRequested)
     def on_item_requested(self, message: ItemRequested) -> None:
         """Go to an item in the conversation."""

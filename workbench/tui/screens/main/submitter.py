@@ -85,7 +85,7 @@ class Submitter:
             await self._screen.run_action("app.quit")
         elif parsed is not None:
             command, argument = parsed
-            await self._screen.run_action(f"{command.action}({argument!r})" if argument else command.action)
+            await self._screen.run_action(command.action_with(argument))
         elif line.startswith("!"):
             await self._run_in_shell(line[1:].strip())
         elif self._has_model:
