@@ -10,6 +10,7 @@ from workbench.client.client import Incoming
 from workbench.protocol.commands import (
     AllowAlways,
     AnswerQuestion,
+    ApplyChanges,
     ChangeSettings,
     Command,
     Condense,
@@ -92,6 +93,7 @@ _SHORT: dict[type[Command], Callable[[Any], tuple[Any, ...]]] = {
     Condense: lambda it: ("compact", "undo") if it.undo else ("compact",),
     DropOutput: lambda it: ("drop", it.action_id),
     RevertFiles: lambda it: ("take_back", *it.files),
+    ApplyChanges: lambda it: ("apply", it.session, it.risk, *it.files),
     RestoreCopy: lambda it: ("restore", it.copy_id),
     ReopenModel: lambda it: ("reopen_model",),
     PreviewRewind: lambda it: ("preview", it.target, it.scope, *it.overwrites),

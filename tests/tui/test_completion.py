@@ -110,7 +110,7 @@ async def test_slash_lists_commands_and_enter_runs_the_selected_one():
         await wait_until(pilot, lambda: app.screen.query_one(Suggestions).display)
         assert "/help" in labels(app)
         assert "/quit" in labels(app)
-        await pilot.press(*"cmp")
+        await pilot.press(*"cmpct")
         assert await wait_until(pilot, lambda: labels(app) == ["/compact", "/compact undo"])
         await pilot.press("enter")
         await wait_until(pilot, lambda: client.commands)

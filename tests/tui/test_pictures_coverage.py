@@ -51,6 +51,8 @@ TABLE = {
     "blame: an action in another session": ("blame/other_session", ["Enter opens that session"]),
     "rewind: the checkpoints": ("rewind/checkpoints", ["4 checkpoints", "Enter Preview"]),
     "rewind: the preview, with a conflict": ("rewind/preview", ["you changed the same lines", "Esc Back"]),
+    "compare: two futures of a session": ("compare/compared", ["Both share 12 events", "failed (exit 1)", "Esc Close"]),
+    "compare: a change about to be applied": ("compare/applying", ["creates the file", "y Apply"]),
     "approval: a command": ("main/question_with_command", ["Esc Not now", "runs what it downloads", "n Reject"]),
     "approval: a change": ("main/question_with_diff", ["Esc Not now", "src/calc.py", "n Reject"]),
     "approval: the command edited": ("approval/a_command_edited", ["The command", "Ctrl+S Keep the text"]),

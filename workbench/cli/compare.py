@@ -15,7 +15,8 @@ from workbench.cli.common import print_error, print_line, settings_of
 from workbench.errors import UsageError, WorkbenchError, exhaustion
 from workbench.session.comparison.check import CheckResult
 from workbench.text import visible
-from workbench.view.comparison import Comparison, as_json, check_lines, compare_sessions, difference_lines, rows
+from workbench.view.comparison import Comparison, as_json, compare_sessions
+from workbench.view.formatting.comparison import check_lines, difference_lines, rows
 
 
 def compare(arguments: Namespace) -> int:

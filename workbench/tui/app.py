@@ -298,7 +298,7 @@ class WorkbenchApp(TerminalApp):
         open_rules(self, self.state, self.session.workspace, self.settings.trusted, self.session.client)
 
     def action_page(self, name: str, argument: str = "") -> None:
-        """Show the decisions, trusted directories, MCP servers, usage, tools, problems, or the blame of a file."""
+        """Show a page: decisions, trust, servers, usage, tools, problems, the blame of a file or a comparison."""
         open_page(self, name, argument)
 
     def action_leave(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -116,9 +117,10 @@ def open_rules(
 
 
 def open_page(app: WorkbenchApp, name: str, argument: str = "") -> None:
-    """Show the page of this name, unless it is shown already; `argument` is the file to blame."""
+    """Show the page of this name, unless it is shown already; `argument` is a file to blame, or sessions to compare."""
     pages: dict[str, Callable[[], None]] = {
         "blame": lambda: open_blame(app, argument),
+        "compare": lambda: open_comparison(app, app.switcher.main.review, argument.split()),
         "decisions": lambda: open_decisions(app, app.state),
         "trust": lambda: open_trusted(app, app.settings),
         "servers": lambda: open_servers(app, app.settings, app.session.workspace),
@@ -145,6 +147,27 @@ def open_blame(app: WorkbenchApp, argument: str) -> None:
         workspace = app.session.workspace
         file, lines = line_range(argument, workspace)
         app.push_screen(BlameScreen(workspace, file, app.state.session_id, lines[0] - 1 if lines else 0), chosen)
+
+
+def open_comparison(app: App[Any], review: Review, others: Sequence[str]) -> None:
+    """Compare the session of a review with others, by default with the one that it comes from."""
+    from workbench.session.storage.session_list import find_session
+    from workbench.tui.screens.comparison import ComparisonScreen
+    from workbench.view.comparison import compare_sessions, run_checks
+
+    where, current = Locations.from_environment(), review.state.session_id
+    if not current or not review.state.items:
+        app.notify("there is nothing to compare yet", timeout=3)
+        return
+    if not others:
+        with suppress(WorkbenchError):
+            others = find_session(where, current).forked_from.split()
+    if not others:
+        app.notify("/compare takes the id of a session; /sessions lists them", severity="warning", markup=False)
+    elif not isinstance(app.screen, ComparisonScreen):
+        names = (current, *others)
+        screen = ComparisonScreen(partial(compare_sessions, where, names), partial(run_checks, names), review)
+        app.push_screen(screen)
 
 
 def open_decisions(app: App[Any], state: SessionState) -> None:

@@ -46,6 +46,9 @@ COMMANDS = (
     SlashCommand("rewind", "go back: conversation, files or both, with a preview", "rewind"),
     SlashCommand("fork", "continue in a new session, from here or from an earlier event", "app.fork", argument="EVENT"),
     SlashCommand("redo", "undo the last rewind", "rewind(True)"),
+    SlashCommand(
+        "compare", "compare with another session, and apply its changes", "app.page('compare')", argument="ID"
+    ),
     SlashCommand("copy", "copy the last answer, or the Nth last", "copy_answer", argument="N"),
     SlashCommand("rules", "allow / ask / deny rules: view, test, add", "app.rules"),
     SlashCommand("decisions", "who or what allowed each action, here or in all sessions", "app.page('decisions')"),

@@ -1,23 +1,25 @@
-"""The comparison of some sessions, for `ohw compare` and its screen: figures of each, and where they differ."""
+"""Compares sessions for `ohw compare` and its screen: figures of each, and where they differ. Blocks while it reads."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any, Final
 
-from msgspec import to_builtins
+from msgspec import convert, to_builtins
 
 from workbench.config.locations import Locations
-from workbench.errors import UsageError
+from workbench.errors import UsageError, WorkbenchError
 from workbench.llm.model import Cancel
+from workbench.processes.spawn import isolated_python, run
 from workbench.protocol.events import FileDelta
-from workbench.session.comparison.check import CheckResult, run_check
+from workbench.session.comparison.check import LONGEST, CheckResult, run_check
 from workbench.session.comparison.final_files import FinalDifference, FinalState, final_difference, final_state
-from workbench.session.comparison.steps import FirstDifference, SessionStep, first_difference
+from workbench.session.comparison.steps import FirstDifference, first_difference
 from workbench.session.replay.run import check_history
 from workbench.session.session_names import session_path
 from workbench.session.storage.changed_files import changed_files
@@ -26,17 +28,15 @@ from workbench.session.storage.session_list import SessionSummary, find_session
 from workbench.session.storage.store import REPAIR, Store
 from workbench.session.storage.usage_log import session_calls
 from workbench.session.workspace.repository import SnapshotError
-from workbench.text import counted, first_line, visible, visible_path
-from workbench.view.formatting.actions import plus_minus, seconds, short_path
-from workbench.view.formatting.sessions import session_state, title
-from workbench.view.usage import Totals, tokens
+from workbench.view.formatting.sessions import session_state
+from workbench.view.review.review import Scope
+from workbench.view.state import FileState
+from workbench.view.usage import Totals
 from workbench.view.wrapping import count_lines
 
 _COUNTS: Final = """
 SELECT sum(kind = 'model_responded'), sum(kind = 'action_proposed'
   OR kind = 'delegate_step' AND json_extract(json, '$.event.kind') = 'action_proposed') FROM events"""
-_MOST_FILES: Final = 20
-_MOST_OUTPUT: Final = 12
 _TIMES: Final = "SELECT kind, at FROM events ORDER BY seq"
 
 
@@ -178,103 +178,9 @@ def _run_time(store: Store) -> float:
     return total + ((last - begun).total_seconds() if begun is not None and last is not None else 0.0)
 
 
-def rows(comparison: Comparison) -> list[tuple[str, list[str]]]:
-    """Return the name of each figure and its value for each session, safe to show."""
-    sessions = comparison.sessions
-    figures = [
-        ("title", [title(each.entry) for each in sessions]),
-        ("model", [visible(each.entry.model, lines=False) for each in sessions]),
-        ("outcome", [each.outcome for each in sessions]),
-        ("steps", [f"{each.steps:,}" for each in sessions]),
-        ("tool calls", [f"{each.actions:,}" for each in sessions]),
-        ("tokens", [f"{tokens(each.usage.input)} in, {tokens(each.usage.output)} out" for each in sessions]),
-        ("cost", [each.usage.price for each in sessions]),
-        ("time", [seconds(each.seconds) for each in sessions]),
-        ("files", [_files(each) for each in sessions]),
-        ("check", [_check_words(each.check) for each in sessions]),
-        ("directory", [visible_path(each.entry.workspace) for each in sessions]),
-    ]
-    return [row for row in figures if any(row[1])]
-
-
-def _files(figures: SessionFigures) -> str:
-    lines = f" {plus_minus(figures.added, figures.removed)}" if figures.files else ""
-    return f"{figures.files}{lines}"
-
-
-def _check_words(check: CheckResult | str | None) -> str:
-    if check is None:
-        return ""
-    if isinstance(check, str):
-        return "not run"
-    if check.code is None:
-        return f"stopped after {seconds(check.seconds)}"
-    return f"{'passed' if check.passed else f'failed (exit {check.code})'} in {seconds(check.seconds)}"
-
-
-def check_lines(comparison: Comparison) -> Iterator[str]:
-    """Yield the end of the output of each check that failed, and why a check was not run; safe to show."""
-    for each in comparison.sessions:
-        if isinstance(each.check, str):
-            yield f"The check of {each.entry.id} was not run: {visible(each.check, lines=False)}"
-        elif each.check is not None and not each.check.passed:
-            yield f"The check of {each.entry.id} ended with"
-            lines = visible(each.check.output.rstrip()).splitlines()[-_MOST_OUTPUT:]
-            yield from (f"  {line}" for line in lines)
-    if any(isinstance(each.check, CheckResult) and not each.check.is_confined for each in comparison.sessions):
-        yield "The system could not keep the checks from writing outside their scratch directories"
-
-
-def difference_lines(comparison: Comparison) -> Iterator[str]:
-    """Yield the lines that say where each session differs from the first one, safe to show."""
-    one, *others = (each.entry.id for each in comparison.sessions)
-    workspace = comparison.sessions[0].entry.workspace
-    for other, pair in zip(others, comparison.pairs, strict=True):
-        if pair.step is None:
-            yield f"{other} has the same messages, answers and decisions as {one}"
-        else:
-            yield from _lines(one, other, pair.step)
-        yield from _file_lines(other, pair.files, workspace)
-
-
-def _file_lines(other: str, difference: FinalDifference | str, workspace: str) -> Iterator[str]:
-    if isinstance(difference, str):
-        yield f"  The files that they end with cannot be compared: {visible(difference, lines=False)}"
-        return
-    if not difference.files:
-        yield "  They end with the same files"
-        return
-    yield f"  The files of {other} differ in"
-    for file in difference.files[:_MOST_FILES]:
-        yield f"    {file_sign(file)} {short_path(file.path, workspace)}  {file_counts(file)}".rstrip()
-    more = len(difference.files) - _MOST_FILES
-    if more > 0 or difference.more:
-        yield f"    and {counted(max(0, more) + difference.more, 'more file')}"
-
-
 def file_sign(file: FileDelta) -> str:
     """Return `A` for a file that only the other session has, `D` for one that only the first has, else `M`."""
     return "A" if file.before is None else "D" if file.after is None else "M"
-
-
-def file_counts(file: FileDelta) -> str:
-    """Return the counts of lines by which a file differs, or why it has none."""
-    return file.cut or plus_minus(*count_lines(file.before, file.after))
-
-
-def _lines(one: str, other: str, difference: FirstDifference) -> Iterator[str]:
-    if difference.forked_at:
-        yield f"{one} and {other} share {counted(difference.forked_at, 'event')}; then"
-    else:
-        yield f"{one} and {other} first differ in"
-    for name, step in ((one, difference.one), (other, difference.other)):
-        yield f"  {name}: {_described(step)}"
-
-
-def _described(step: SessionStep | None) -> str:
-    if step is None:
-        return "nothing more"
-    return f"event {step.seq}, {step.kind}: {first_line(step.title, 100)}"
 
 
 def as_json(comparison: Comparison) -> dict[str, Any]:
@@ -346,3 +252,54 @@ def _plain_files(difference: FinalDifference | str, workspace: str) -> list[dict
         }
         for file, (added, removed) in counts
     ]
+
+
+def pair_scopes(comparison: Comparison, number: int, workspace: Path) -> list[Scope]:
+    """Return the differing files of the first session and the one after it with this number, seen from both sides.
+
+    The paths are those in `workspace`, to which the changes of either can be applied.
+    """
+    one, other = comparison.sessions[0].entry, comparison.sessions[number + 1].entry
+    difference = comparison.pairs[number].files
+    if isinstance(difference, str):
+        return []
+    names = [each.id.rpartition("-")[2] for each in (one, other)]
+    there = [
+        _version_in(workspace, each, version) for each, version in zip((one, other), difference.versions, strict=True)
+    ]
+    files = [(str(workspace / PurePath(file.path).relative_to(one.workspace)), file) for file in difference.files]
+    forward = [FileState(path, file.before, file.after, note=file.cut, version=there[1]) for path, file in files]
+    backward = [FileState(path, file.after, file.before, note=file.cut, version=there[0]) for path, file in files]
+    return [
+        Scope(f"{names[1]} against {names[0]}", lambda: forward, session=other.id),
+        Scope(f"{names[0]} against {names[1]}", lambda: backward, session=one.id),
+    ]
+
+
+def _version_in(workspace: Path, entry: SessionSummary, version: str) -> str:
+    """Return a version if the snapshots of the workspace hold it: those of sessions elsewhere are in another place."""
+    return version if entry.workspace == str(workspace) else ""
+
+
+def run_checks(names: Sequence[str], command: str) -> dict[str, CheckResult | str]:
+    """Run a check on the final files of each session in a separate process, because it changes its environment.
+
+    Returns the result for each session, or why there is none. Raises WorkbenchError.
+    """
+    program = isolated_python("workbench", "compare", *names, f"--check={command}", "--json")
+    try:
+        done = run(program, input="", capture_output=True, text=True, timeout=(len(names) + 1) * LONGEST)
+        result = json.loads(done.stdout)
+    except (OSError, ValueError) as error:  # a TimeoutError is an OSError
+        raise WorkbenchError(f"the check could not be run: {error}") from error
+    return {each["session"]: _check_result(each["check"]) for each in result["sessions"]}
+
+
+def _check_result(check: dict[str, Any]) -> CheckResult | str:
+    return str(check["problem"]) if "problem" in check else convert(check, CheckResult)
+
+
+def with_checks(comparison: Comparison, checks: Mapping[str, CheckResult | str]) -> Comparison:
+    """Return the comparison with the results of a check."""
+    figures = tuple(replace(each, check=checks.get(each.entry.id)) for each in comparison.sessions)
+    return replace(comparison, sessions=figures)

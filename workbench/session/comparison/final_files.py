@@ -45,6 +45,8 @@ class FinalDifference(Struct, frozen=True):
 
     files: tuple[FileDelta, ...] = ()
     more: int = 0
+    versions: tuple[str, str] = ("", "")
+    """The snapshots that were compared."""
 
 
 def final_state(store: Store) -> FinalState:
@@ -72,7 +74,7 @@ def final_difference(locations: Locations, one: FinalState, other: FinalState) -
         result = deltas(repository, changes, {})
         here = str(repository.workspace)
         files = tuple(replace(file, path=f"{one.workspace}{file.path.removeprefix(here)}") for file in result.files)
-    return FinalDifference(files, result.more)
+    return FinalDifference(files, result.more, (versions[0], versions[1]))
 
 
 def repository_of(locations: Locations, state: FinalState) -> SnapshotRepository:

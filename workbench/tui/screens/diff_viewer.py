@@ -67,30 +67,30 @@ class DiffViewerScreen(ModalScreen[None]):
         *,
         review: Review | None = None,
         scope: str = "",
+        scopes: Sequence[Scope] = (),
         action_id: str = "",
     ) -> None:
         """Show the review's scope named `scope`, or its first one; without a review, show `files`.
 
-        `chosen` is the path of the file to start with; `action_id` adds the scope of that action.
+        `chosen` is the path of the first file; `scopes` replace the review's, to which `action_id` adds that action's.
         """
         super().__init__()
         self._review = review
         self._path = chosen
         """Path of the file under the cursor or, before files are shown, of the one to begin with."""
-        self._scopes = review.scopes(action_id) if review else [Scope("", lambda: files)]
+        self._scopes = [*scopes] or (review.scopes(action_id) if review else [Scope("", lambda: files)])
         self._scope = next((at for at, each in enumerate(self._scopes) if each.name == scope), 0)
         self._action_id = action_id
         self._has_files = False
         """Whether files of the current scope are on screen."""
-        self._view = AnnotatedDiff(id="viewer-diff")
-        self._empty = Static(id="viewer-empty")
+        self._view, self._empty = AnnotatedDiff(id="viewer-diff"), Static(id="viewer-empty")
         self._page = DiffFiles(self._view)
         self._ruler = HunkRuler(self._view, self._page)
         self._files = ChangedFiles(workspace, review, self._page)
         self._list = FileList(self._files.row)
         self._progress = ReviewProgress(self._files, self._page, self._list, self._ruler)
         self._comparer = FileComparer(self, self._files, self._show_files)
-        self._status = ViewerStatus(self, self._files, review)
+        self._status = ViewerStatus(self, self._files, review, applies=any(scope.session for scope in self._scopes))
         self._search = ViewerSearch(self._files, self._view, self._status, self._show_files)
         self._comments = ViewerComments(review, self._files, self._view, self._status)
         self._reverter = Reverter(review, self._files, self._view, self._status)
@@ -267,11 +267,11 @@ class DiffViewerScreen(ModalScreen[None]):
 
     def action_revert(self, whole_file: bool) -> None:
         """Revert the hunk under the cursor, or the whole file."""
-        self._reverter.revert(whole_file=whole_file, fixed=self._scopes[self._scope].fixed)
+        self._reverter.revert(self._scopes[self._scope], whole_file=whole_file)
 
     def action_revert_all(self) -> None:
         """Revert every file of the list on the second press; the first one asks."""
-        self._reverter.revert_all(self._scopes[self._scope].fixed)
+        self._reverter.revert_all(self._scopes[self._scope])
 
     def action_undo(self) -> None:
         """Undo the last revert."""

@@ -251,7 +251,11 @@ def _without_lines(path: str, file: FileState) -> FileDiff:
 class ViewerStatus:
     """The lines below the diff: a message, the number of unsent comments, and the active keys."""
 
-    def __init__(self, screen: Screen[None], files: ChangedFiles, review: Review | None) -> None:
+    def __init__(
+        self, screen: Screen[None], files: ChangedFiles, review: Review | None, *, applies: bool = False
+    ) -> None:
+        """`applies` means that changes are not reverted but applied to the workspace."""
+        self._labels = {"viewer.take-back": "Apply"} if applies else {}
         self._screen = screen
         self._files = files
         self._review = review
@@ -285,7 +289,7 @@ class ViewerStatus:
     def show_keys(self) -> None:
         """Show the active keys."""
         keys = bound_keys(self._screen)
-        labels = {"viewer.close": "End"} if self.is_searching() else {}
+        labels = self._labels | ({"viewer.close": "End"} if self.is_searching() else {})
         self.hints.show([(keys[name], labels.get(name, label)) for name, label in self._hints_now() if name in keys])
 
     def _hints_now(self) -> list[tuple[str, str]]:

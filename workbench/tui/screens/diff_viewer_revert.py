@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 from workbench.text import counted
 from workbench.tui.key_names import key_of
+from workbench.tui.screens.diff_viewer_apply import Applier
 from workbench.tui.screens.diff_viewer_files import ChangedFiles, ViewerStatus
 from workbench.tui.widgets.annotated_diff import AnnotatedDiff
 from workbench.view.approval.quiet_time import Confirmation
 from workbench.view.review.revert_text import FileRevert, held_now, of_file, of_hunk, refusal
-from workbench.view.review.review import Review
+from workbench.view.review.review import Review, Scope
 from workbench.view.state import Changed
 
 
@@ -27,14 +28,18 @@ class Reverter:
         self._undo: tuple[FileRevert, ...] = ()
         self.confirmation = Confirmation(view.call_after_refresh, time.monotonic)
         """Confirms the revert of every file."""
+        self._applier = Applier(review, files, view, status, self._expect) if review is not None else None
 
-    def revert(self, *, whole_file: bool, fixed: str) -> None:
-        """Revert the hunk under the cursor or the whole file; `fixed` is why the scope cannot be reverted, or empty."""
+    def revert(self, scope: Scope, *, whole_file: bool) -> None:
+        """Revert the hunk under the cursor or the whole file, or apply it if the scope is that of another session."""
         review, file = self._review, self._files.current
         if review is None or file is None:
             return
+        if scope.session and self._applier is not None:
+            self._applier.start(scope.session, whole_file=whole_file)
+            return
         hunk = self._files.hunk
-        problem = fixed or refusal(review.state, file, whole=whole_file)
+        problem = scope.fixed or refusal(review.state, file, whole=whole_file)
         if not problem and not whole_file and hunk < 0:
             problem = "Move to a hunk first (j/k)"
         if problem:
@@ -43,12 +48,13 @@ class Reverter:
         diff, version = self._files.diff(file), review.state.version
         self._send((of_file(file, diff.path, version) if whole_file else of_hunk(file, diff, hunk, version),))
 
-    def revert_all(self, fixed: str) -> None:
+    def revert_all(self, scope: Scope) -> None:
         """Revert every file of the list, once a second press confirms it, or say which file prevents it."""
         review, files = self._review, self._files.files
         if review is None or not files:
             return
         refusals = ((file, refusal(review.state, file, whole=True)) for file in files)
+        fixed = "Changes of another session are applied one by one" if scope.session else scope.fixed
         problem = fixed or next((f"{self._files.name(file)}: {reason}" for file, reason in refusals if reason), "")
         if problem:
             self._status.show(problem)
@@ -71,6 +77,8 @@ class Reverter:
     def follow(self, changed: Changed, refused: str) -> None:
         """Show whether the request was carried out; `refused` is the engine's reason if it was not."""
         requests, review = self._requested, self._review
+        if self._applier is not None:
+            self._applier.follow(changed.rated, refused)
         if not requests or review is None:
             return
         if changed.changes and all(held_now(review.state, request) == request.target for request in requests):
@@ -80,6 +88,11 @@ class Reverter:
         elif refused:
             self._requested = ()
             self._status.show(f"Not done: {refused}")
+
+    def _expect(self, request: FileRevert) -> None:
+        """Wait for the engine to carry out a request that was sent."""
+        self._requested = (request,)
+        self._status.show(f"{request.what} …")
 
     def _send(self, requests: tuple[FileRevert, ...]) -> None:
         if self._review is not None:

@@ -18,8 +18,9 @@ from msgspec.structs import asdict
 from workbench.client.client import Client
 from workbench.diff.hunks import FileDiff
 from workbench.errors import WorkbenchError
-from workbench.protocol.commands import RevertFiles
+from workbench.protocol.commands import ApplyChanges, RevertFiles
 from workbench.protocol.placeholders import READABLE, blob_in_placeholder
+from workbench.protocol.risk import Risk
 from workbench.view.diff.rows import Side
 from workbench.view.review.json_file import keep_json, read_json
 from workbench.view.review.reviewed import ReviewedFiles
@@ -254,6 +255,8 @@ class Scope(Struct, frozen=True):
     is_slow: bool = False
     fixed: str = ""
     """Why its changes cannot be reverted; empty if they can."""
+    session: str = ""
+    """The session whose side of the changes can be applied to the workspace, instead of reverting them."""
 
 
 def scopes_of(state: SessionState, directory: Path, action_id: str = "") -> list[Scope]:
@@ -375,6 +378,10 @@ class Review:
     def revert(self, changes: Sequence[FileRevert]) -> None:
         """Ask the engine to revert files; the open viewer gets the answer."""
         self.client.send(RevertFiles(files=tuple(change.delta for change in changes)))
+
+    def apply(self, change: FileRevert, session: str, risk: Risk | None = None) -> None:
+        """Ask the engine how risky a change from another session is or, with the accepted risk, to apply it."""
+        self.client.send(ApplyChanges(files=(change.delta,), session=session, risk=risk))
 
     def send_comments(self) -> int:
         """Send all comments as one message and return how many there were."""

@@ -83,7 +83,7 @@ class MainScreen(LowLatencyScreen):
         )
         self._questions, self._modes = QuestionOpener(self, client, state), ModeSwitch(self, client, state)
         send, answer = self.submitter.send, self._questions.open_above
-        self._review = Review(client, state, session.workspace, send, session.keep, answer=answer)
+        self.review = Review(client, state, session.workspace, send, session.keep, answer=answer)
         self._plan, self._rewinds = PlanOpener(self, client, state, self._modes), RewindOpener(self, client, state)
         self._rejected_key = RejectedKeyOpener(self, state)
         self._draft = Draft(self, state, session.keep, session.unsent)
@@ -119,7 +119,7 @@ class MainScreen(LowLatencyScreen):
         self.refresh_status()
         for opener in (self._questions, self._plan, self._rewinds, self._rejected_key):
             opener.refresh(changed)
-        self._review.update(changed)
+        self.review.update(changed)
 
     def refresh_status(self) -> None:
         """Repaint the key hints, the activity, the queue, and the number of messages on their way."""
@@ -170,9 +170,9 @@ class MainScreen(LowLatencyScreen):
     def on_diff_chosen(self, event: DiffChosen | FileChosen) -> None:
         """Show what one action changed, or the diff of one file."""
         if isinstance(event, DiffChosen):
-            open_action_diff(self.app, self._review, event.action_id)
+            open_action_diff(self.app, self.review, event.action_id)
         else:
-            open_diff(self.app, self._review, event.path)
+            open_diff(self.app, self.review, event.path)
 
     @on(TextChosen)
     def on_text_chosen(self, event: TextChosen) -> None:
@@ -181,7 +181,7 @@ class MainScreen(LowLatencyScreen):
 
     def action_diff(self) -> None:
         """Show everything that changed in this session."""
-        open_diff(self.app, self._review)
+        open_diff(self.app, self.review)
 
     def action_mode(self, mode: str = "") -> None:
         """Change to a mode by name, or to the next one."""
