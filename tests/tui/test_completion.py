@@ -117,7 +117,7 @@ async def test_slash_lists_commands_and_enter_runs_the_selected_one():
         assert client.commands == [("compact",)]
         assert app.screen.query_one(Prompt).text == ""
         await wait_until(pilot, lambda: not app.screen.query_one(Suggestions).display)
-        await pilot.press(*"/cmp", "down", "enter")
+        await pilot.press(*"/cmpct", "down", "enter")
         await wait_until(pilot, lambda: len(client.commands) == 2)
         await pilot.press(*"/compact", "space", "u")
         assert await wait_until(pilot, lambda: labels(app) == ["undo"])
