@@ -82,6 +82,7 @@ OF_OURS: Final = {
     "workbench.tui.screens.mode_switch": _FIRST_FRAME,
     "workbench.tui.screens.plan_opener": _FIRST_FRAME,
     "workbench.tui.screens.rewind_opener": _FIRST_FRAME,
+    "workbench.tui.screens.time_opener": _FIRST_FRAME,
     "workbench.tui.screens.question_opener": _FIRST_FRAME,
     "workbench.tui.model_setup": _FIRST_FRAME,
     "workbench.tui.settings.model_offers": _FIRST_FRAME,

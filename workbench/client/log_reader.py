@@ -14,9 +14,11 @@ from workbench.session.storage.store import Store, StoreError
 class FilePast:
     """The older parts of a session file; other processes may append to it while it is read."""
 
-    def __init__(self, path: Path, least: int = WINDOW) -> None:
+    def __init__(self, path: Path, least: int = WINDOW, head: int | None = None) -> None:
+        """With a `head`, the session is read as it was when event `head` was the last."""
         self._path = path
         self._least = least
+        self._head = head
 
     def start(self, end: int) -> int:
         """Return the `seq` of the first event of the last part before event `end`."""
@@ -26,25 +28,26 @@ class FilePast:
     def part(self, end: int) -> Sequence[Event | Branch]:
         """Return the last part before event `end`."""
         with Store.open(self._path, readonly=True) as store:
-            return list(part(store, part_start(store, end, self._least), end))
+            return list(part(store, part_start(store, end, self._least), end, self._head))
 
 
-def read_history(store: Store, least: int = WINDOW) -> EventHistory:
+def read_history(store: Store, least: int = WINDOW, head: int | None = None) -> EventHistory:
     """Return the events that the open file holds now; the store is closed once they have been read.
 
-    Each part, including the older ones that are read later, has at least `least` events.
+    Each part, including the older ones that are read later, has at least `least` events. With a `head`, the session is
+    read as it was when event `head` was the last.
     """
-    end, past = store.last_seq + 1, FilePast(store.path, least)
+    end, past = (store.last_seq if head is None else head) + 1, FilePast(store.path, least, head)
     try:
         start = part_start(store, end, least)
         if start > 1:
-            return EventHistory(_read(store, start, end), past, digest(store, start))
+            return EventHistory(_read(store, start, end, head), past, digest(store, start, head))
     except StoreError:
         # The file is damaged: the readable events are read row by row.
         pass
-    return EventHistory(_read(store, 1, end), past)
+    return EventHistory(_read(store, 1, end, head), past)
 
 
-def _read(store: Store, start: int, end: int) -> Iterator[Event | Branch]:
+def _read(store: Store, start: int, end: int, head: int | None) -> Iterator[Event | Branch]:
     with store:
-        yield from part(store, start, end)
+        yield from part(store, start, end, head)

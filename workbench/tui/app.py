@@ -232,7 +232,12 @@ class WorkbenchApp(TerminalApp):
         self.switcher.main.action_scroll(event.lines)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Disable the question mark as the help key in text fields, and on screens that pass letters to the prompt."""
+        """Disable the question mark as the help key in text fields, and on screens that pass letters to the prompt.
+
+        Once there is a session, the key of the demo looks back in time.
+        """
+        if action == "demo" and not parameters:
+            return self.session.client is None
         if action != "help" or not parameters:
             return super().check_action(action, parameters)
         return not isinstance(self.focused, Input | TextArea) and not hasattr(self.screen, "takes_words")

@@ -22,6 +22,8 @@ _SYMBOLS: Final = {
     "full_stop": ".",
     "right_square_bracket": "]",
     "left_square_bracket": "[",
+    "left_curly_bracket": "{",
+    "right_curly_bracket": "}",
     "underscore": "_",
     "escape": "Esc",
     "pageup": "PgUp",

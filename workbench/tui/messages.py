@@ -68,6 +68,14 @@ class ForkRequested(PastRequested):
         self.item = item
 
 
+class TimeRequested(PastRequested):
+    """The user asked to see the session as it was at an item of the timeline, or one event `by` before or after it."""
+
+    def __init__(self, item: Item | None = None, by: int = 0) -> None:
+        super().__init__()
+        self.item, self.by = item, by
+
+
 class RedoRequested(PastRequested):
     """The user asked to undo the last rewind."""
 

@@ -17,6 +17,7 @@ from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.errors import WorkbenchError
 from workbench.text import counted, visible
+from workbench.tui.messages import DiffChosen, FileChosen, TextChosen
 from workbench.view.state import SessionState
 
 if TYPE_CHECKING:
@@ -64,6 +65,16 @@ def open_diff(app: App[Any], review: Review, chosen: str | None = None) -> None:
         app.push_screen(DiffViewerScreen((), str(review.directory), chosen, review=review, scope=scope))
     else:
         app.notify("nothing has changed yet", severity="warning", markup=False)
+
+
+def open_chosen(app: App[Any], review: Review, chosen: DiffChosen | FileChosen | TextChosen) -> None:
+    """Show what one action changed or the diff of one file in the diff viewer, or a text in the pager."""
+    if isinstance(chosen, TextChosen):
+        open_text(app, chosen.title, chosen.text)
+    elif isinstance(chosen, DiffChosen):
+        open_action_diff(app, review, chosen.action_id)
+    else:
+        open_diff(app, review, chosen.path)
 
 
 def open_usage(app: WorkbenchApp) -> None:

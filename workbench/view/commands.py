@@ -43,9 +43,10 @@ COMMANDS = (
     SlashCommand(
         "blame", "who wrote each line: action, prompt and model, or you", "app.page('blame')", argument="FILE"
     ),
-    SlashCommand("rewind", "go back: conversation, files or both, with a preview", "rewind"),
+    SlashCommand("rewind", "go back: conversation, files or both, with a preview", "past('rewind')"),
+    SlashCommand("time", "look back: the session as it was at any event", "past('time')"),
     SlashCommand("fork", "continue in a new session, from here or from an earlier event", "app.fork", argument="EVENT"),
-    SlashCommand("redo", "undo the last rewind", "rewind(True)"),
+    SlashCommand("redo", "undo the last rewind", "past('redo')"),
     SlashCommand(
         "compare", "compare with another session, and apply its changes", "app.page('compare')", argument="ID"
     ),

@@ -63,8 +63,13 @@ class Window:
 
     def shift(self, count: int) -> None:
         """Shift the run after `count` items were inserted before the first one or, if negative, removed there."""
-        self.first += count
-        self.last += count
+        self.first = max(0, self.first + count)
+        self.last = max(0, self.last + count)
+
+    def cut(self, total: int) -> None:
+        """End the run with the last of `total` items, because the items after it were removed."""
+        self.last = min(self.last, total)
+        self.first = min(self.first, self.last)
 
     def around(self, index: int, total: int) -> range:
         """Start over; return a run that begins shortly before item `index`."""

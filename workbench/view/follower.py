@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from itertools import islice
-from typing import TYPE_CHECKING, Final
+from itertools import islice, takewhile
+from typing import TYPE_CHECKING, Any, Final
 
 from workbench.client.client import Client, Disconnected, EngineNotice, EventHistory, Incoming, Past
 from workbench.client.threads import in_daemon
@@ -17,7 +17,7 @@ from workbench.view.action_reducer import apply_step
 from workbench.view.notices import join_runs
 from workbench.view.read_groups import leave_reads
 from workbench.view.reducer import apply
-from workbench.view.state import ActionItem, Changed, SessionState
+from workbench.view.state import ActionItem, Changed, Item, SessionState
 
 if TYPE_CHECKING:
     from workbench.protocol.events import Event
@@ -57,12 +57,65 @@ _LIVE_FIELDS: Final = frozenset(
 """What the log does not contain."""
 
 
-def start_over(state: SessionState) -> None:
-    """Empty the state, except for what the log does not contain, before the history is read again."""
-    empty = SessionState()
+_FOLDS: Final = ("folded", "unfolded")
+
+
+def start_over(state: SessionState, other: SessionState) -> None:
+    """Let a state become the other one, such as an empty one, except for what the log does not contain."""
     for name in state.__struct_fields__:
         if name not in _LIVE_FIELDS:
-            setattr(state, name, getattr(empty, name))
+            setattr(state, name, getattr(other, name))
+
+
+def adopt(state: SessionState, other: SessionState) -> Changed | None:
+    """Let a state become the other one, keeping the items that both have, and return the changes.
+
+    None if there is no such item, so that everything has changed.
+    """
+    before, after = state.items, other.items
+    old, new = _first_in_both(before, after)
+    both = [*takewhile(lambda pair: _key(pair[0]) == _key(pair[1]), zip(before[old:], after[new:], strict=False))]
+    same: dict[int, Any] = {id(theirs): ours for ours, theirs in both}
+    changed = Changed(
+        earlier=after[:new],
+        added=after[new + len(both) :],
+        gone=before[:old],
+        removed=before[old + len(both) :],
+        updated=[ours for ours, theirs in both if _update(ours, theirs)],
+        tasks=state.tasks != other.tasks,
+        changes=(state.changes, state.turn_changes) != (other.changes, other.turn_changes),
+        status=True,
+    )
+    other.items = [same.get(id(item), item) for item in after]
+    other.actions = {name: same.get(id(item), item) for name, item in other.actions.items()}
+    for group in {id(item.reads): item.reads for item in other.actions.values() if item.reads}.values():
+        group.items = [same.get(id(item), item) for item in group.items]
+    start_over(state, other)
+    return changed if both else None
+
+
+def _first_in_both(before: Sequence[Item], after: Sequence[Item]) -> tuple[int, int]:
+    """Return where the items begin that both lists have, in each of them."""
+    if before and after and before[0].seq > after[0].seq:
+        return 0, next((at for at, item in enumerate(after) if _key(item) == _key(before[0])), len(after))
+    return next((at for at, item in enumerate(before) if after and _key(item) == _key(after[0])), len(before)), 0
+
+
+def _key(item: Item) -> tuple[type[Item], int]:
+    return type(item), item.seq
+
+
+def _update(item: Any, other: Any) -> bool:
+    """Let an item become the other one, except for what the user has folded; return whether it has changed."""
+    for name in _FOLDS:
+        if hasattr(item, name):
+            setattr(other, name, getattr(item, name))
+    if isinstance(item, ActionItem) and item.reads is not None and other.reads is not None:
+        other.reads.is_open = item.reads.is_open
+    is_changed = bool(item != other)
+    for name in item.__struct_fields__:
+        setattr(item, name, getattr(other, name))
+    return is_changed
 
 
 def folded(events: Sequence[Event | Branch], actions_before: int) -> SessionState:
@@ -171,8 +224,15 @@ class Follower:
                 self._past = None
                 self._apply([EngineNotice(str(error))])
                 return False
+            if self._past is not past:
+                return False  # another state is shown by now
             self._on_change(put_before(state, part))
             return True
+
+    def replace(self, state: SessionState, past: Past | None) -> None:
+        """Show another state of the session, such as an earlier one, whose older parts are read from `past`."""
+        self._past = past
+        self._on_change(adopt(self._state, state))
 
     async def let_go(self, may: Callable[[int], bool]) -> None:
         """Drop all but the end of a session that has grown long, if `may` allows dropping that many items now."""
@@ -188,7 +248,7 @@ class Follower:
     async def _read_again(self) -> None:
         """Show the session as it is after a rewind: other events are on the active path now."""
         async with self._reading:
-            start_over(self._state)
+            start_over(self._state, SessionState())
             await self._read_history()
         self._on_change(None)
 

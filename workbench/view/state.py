@@ -123,6 +123,8 @@ class ActionItem(Struct):
     note: str = ""
     started: datetime | None = None
     duration: float | None = None
+    frozen_at: datetime | None = None
+    """The moment at which a running action is shown in the time view; None: now."""
     observation: dict[str, Any] = field(default_factory=dict)
     output: str = ""
     """Text of the observation, or the last 20,000 characters of live output while it runs."""
@@ -333,13 +335,15 @@ class SessionState(Struct):
 class Changed(Struct):
     """The parts of the session that differ from what was shown.
 
-    `added` items are at the end of `state.items`, `earlier` ones at its beginning; `gone` ones were removed there.
+    `added` items are at the end of `state.items`, `earlier` ones at its beginning; `gone` ones were removed there, and
+    `removed` ones at its end, before others were added.
     """
 
     added: list[Item] = field(default_factory=list)
     updated: list[Item] = field(default_factory=list)
     earlier: list[Item] = field(default_factory=list)
     gone: list[Item] = field(default_factory=list)
+    removed: list[Item] = field(default_factory=list)
     live: bool = False
     tasks: bool = False
     changes: bool = False

@@ -85,13 +85,14 @@ SELECT count(CASE WHEN kind = 'user_message' THEN 1 END),
 FROM events WHERE seq BETWEEN ? AND ?"""
 
 
-def part(store: Store, start: int, end: int) -> Iterator[Event | Branch]:
+def part(store: Store, start: int, end: int, head: int | None = None) -> Iterator[Event | Branch]:
     """Yield the events from number `start` up to, but not including, `end`, as far as they are on the active path.
 
+    That is the path to the end of the log or, with a `head`, the one that was active when event `head` was the last.
     Of other branches, the settings follow, since they still apply, and what their model calls cost; after each, the
     branch itself.
     """
-    path = ActivePath(store.last_seq, rewinds_of(store))
+    path = _path(store, head)
     branches = {later.start: (earlier.stop, later.start - 1) for earlier, later in pairwise(path.ranges)}
     for event in store.events(start - 1):
         if event.seq >= end:
@@ -183,9 +184,9 @@ class Digest(Struct, frozen=True):
     relevant_events: tuple[Event | DigestStep, ...]
 
 
-def digest(store: Store, start: int) -> Digest:
-    """Return the digest of the events before event `start`. Raises StoreError."""
-    active = ActivePath(store.last_seq, rewinds_of(store)).condition
+def digest(store: Store, start: int, head: int | None = None) -> Digest:
+    """Return the digest of the events before event `start` on the active path, as in `part`. Raises StoreError."""
+    active = _path(store, head).condition
     (looked,) = store.query(_DIGEST.format(active=active), start)
     calls, actions, *listed = looked
     relevant, answer, plans, messages = map(_numbers, listed)
@@ -201,6 +202,10 @@ def digest(store: Store, start: int) -> Digest:
     events.sort(key=lambda each: each.seq)
     tokens = sum((asked or 0) + (answered or 0) for _, asked, answered in spent)
     return Digest(start, actions, sum(costs, 0.0) if len(costs) == len(spent) else None, tokens, tuple(events))
+
+
+def _path(store: Store, head: int | None) -> ActivePath:
+    return ActivePath(store.last_seq if head is None else head, rewinds_of(store))
 
 
 def _numbers(listed: object) -> set[int]:

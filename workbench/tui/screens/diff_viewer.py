@@ -88,9 +88,9 @@ class DiffViewerScreen(ModalScreen[None]):
         self._ruler = HunkRuler(self._view, self._page)
         self._files = ChangedFiles(workspace, review, self._page)
         self._list = FileList(self._files.row)
-        self._progress = ReviewProgress(self._files, self._page, self._list, self._ruler)
-        self._comparer = FileComparer(self, self._files, self._show_files)
         self._status = ViewerStatus(self, self._files, review, applies=any(scope.session for scope in self._scopes))
+        self._progress = ReviewProgress(self._files, self._page, self._list, self._ruler, self._status)
+        self._comparer = FileComparer(self, self._files, self._show_files)
         self._search = ViewerSearch(self._files, self._view, self._status, self._show_files)
         self._comments = ViewerComments(review, self._files, self._view, self._status)
         self._reverter = Reverter(review, self._files, self._view, self._status)
@@ -249,9 +249,9 @@ class DiffViewerScreen(ModalScreen[None]):
 
     def action_answer(self) -> None:
         """Open the question of the waiting action, the one whose change is shown or else the next, or of a plan."""
-        if self._review is not None and self._review.state.waiting:
+        if self._review is not None and self._review.live.waiting:
             self._review.answer(self._action_id if self._scope_name == "this action" else "")
-        elif self._review is not None and plan_ready(self._review.state):
+        elif self._review is not None and plan_ready(self._review.live):
             self.action_close()  # it covers the plan
             self.app.call_later(self.app.run_action, "screen.question")
 

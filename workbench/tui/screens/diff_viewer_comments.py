@@ -22,7 +22,7 @@ class ViewerComments:
 
     def ask(self) -> None:
         """Open the comment on the line under the cursor, or a new one, for editing."""
-        comment = self._here()
+        comment = None if self._status.refuses() else self._here()
         if comment is not None:
             self._edited = comment
             self._status.entry.ask("comment", f"comment on line {comment.line + 1}", comment.text)
@@ -36,14 +36,14 @@ class ViewerComments:
 
     def drop(self) -> None:
         """Delete the comment under the cursor."""
-        comment = self._here()
+        comment = None if self._status.refuses() else self._here()
         if comment is not None and comment.text and self._review is not None:
             self._review.comments.drop(comment)
             self.refresh()
 
     def send(self) -> None:
         """Send every comment to the agent, as one message."""
-        count = self._review.send_comments() if self._review else 0
+        count = self._review.send_comments() if self._review and not self._status.refuses() else 0
         if count:
             self._status.text = f"Sent {counted(count, 'comment')} to the agent"
             self.refresh()

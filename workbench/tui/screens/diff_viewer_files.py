@@ -88,6 +88,7 @@ _DECIDE_HINTS: Final = (
 _VIEW_HINTS: Final = (("viewer.scope", "Scope"), ("viewer.search", "Search"), ("viewer.close", "Close"))
 _HINTS: Final = (*_MOVE_HINTS, *_DECIDE_HINTS, *_VIEW_HINTS)
 _NEED_REVIEW: Final = ("viewer.answer", "viewer.scope", "viewer.comment", "viewer.take-back")
+_NEED_NOW: Final = ("viewer.reviewed", "viewer.comment", "viewer.take-back")
 _NEED_NO_FILE: Final = ("viewer.answer", "viewer.scope", "viewer.close")
 _LINE_HINTS: Final[Sequence[tuple[str, str]]] = (
     ("viewer.line-keep", "Keep"),
@@ -266,6 +267,17 @@ class ViewerStatus:
         self.is_searching: Callable[[], bool] = lambda: False
         """Returns whether there are matches of a search, which Escape ends before it closes the viewer."""
 
+    @property
+    def fixed(self) -> str:
+        """Why nothing can be changed, commented on or marked here; empty if it can."""
+        return self._review.fixed if self._review is not None else ""
+
+    def refuses(self) -> bool:
+        """Return whether nothing can be changed here, and say why."""
+        if self.fixed:
+            self.show(self.fixed)
+        return bool(self.fixed)
+
     def show(self, text: str) -> None:
         """Show a message, the number of unsent comments, and the active keys."""
         self.text = text
@@ -280,11 +292,11 @@ class ViewerStatus:
 
     @property
     def _waiting(self) -> int:
-        return len(self._review.state.waiting) if self._review else 0
+        return len(self._review.live.waiting) if self._review else 0
 
     @property
     def _has_plan(self) -> bool:
-        return self._review is not None and plan_ready(self._review.state) > 0
+        return self._review is not None and plan_ready(self._review.live) > 0
 
     def show_keys(self) -> None:
         """Show the active keys."""
@@ -296,7 +308,7 @@ class ViewerStatus:
         if self.entry.display:
             is_search = self.entry.asked == "search"
             return [hint for hint in _LINE_HINTS if is_search or hint[0] != "viewer.search-width"]
-        hidden = {name for name in _NEED_REVIEW if self._review is None}
+        hidden = {name for name in _NEED_REVIEW if self._review is None} | {name for name in _NEED_NOW if self.fixed}
         # With the key that answers, the others would not fit into 80 columns.
         is_empty = not self._files.files
         is_asked = bool(self._waiting or self._has_plan)

@@ -10,7 +10,7 @@ from textual.widgets import Static
 from textual.worker import WorkType
 
 from workbench.client.threads import in_daemon
-from workbench.tui.screens.diff_viewer_files import ChangedFiles, viewer_title
+from workbench.tui.screens.diff_viewer_files import ChangedFiles, ViewerStatus, viewer_title
 from workbench.tui.widgets.diff_files import DiffFiles
 from workbench.tui.widgets.file_list import FileList
 from workbench.tui.widgets.hunk_ruler import HunkRuler
@@ -47,12 +47,15 @@ class FileComparer:
 class ReviewProgress:
     """Shows which files are reviewed, in the titles of the files, the list, the ruler and the title of the screen."""
 
-    def __init__(self, files: ChangedFiles, page: DiffFiles, file_list: FileList, ruler: HunkRuler) -> None:
+    def __init__(
+        self, files: ChangedFiles, page: DiffFiles, file_list: FileList, ruler: HunkRuler, status: ViewerStatus
+    ) -> None:
         self.title = Static(id="viewer-title")
         self._files = files
         self._page = page
         self._list = file_list
         self._ruler = ruler
+        self._status = status
         self._reviewed: Sequence[int] = ()
         """The reviewed files, counted from 0."""
 
@@ -72,14 +75,16 @@ class ReviewProgress:
         if file is not None:
             self._list.choose(files.chosen)
         diff = files.diffs[files.chosen] if file is not None else None
-        title = viewer_title(scope, diff, files.hunk, rest_text(len(files.files), len(self._reviewed)))
+        is_past = bool(self._status.fixed)
+        rest = "" if is_past else rest_text(len(files.files), len(self._reviewed))
+        title = viewer_title(f"PAST · {scope}" if is_past else scope, diff, files.hunk, rest)
         author = authorship(file) if file is not None else ""
         self.title.update(Content.assemble(title, ("   " + author, "$dim")) if author else title)
 
     def toggle(self, scope: str) -> None:
         """Mark the current file as reviewed and go to the next unreviewed one, or remove its mark."""
         file = self._files.current
-        if file is None:
+        if file is None or self._status.refuses():
             return
         is_reviewed = self._files.reviewed.toggle(file)
         self.show(scope)

@@ -64,7 +64,7 @@ class RewindOpener:
         if isinstance(message, RewindRequested):
             self.open(message.item)
         elif isinstance(message, ForkRequested):
-            self._screen.run_worker(self._fork(message.item), group="fork")
+            self.fork_at(*_position(message.item))
         elif isinstance(message, RedoRequested):
             self.redo()
         elif isinstance(message, BranchChosen):
@@ -81,8 +81,15 @@ class RewindOpener:
 
     def open(self, item: Item | None = None) -> None:
         """Show the checkpoints, with the cursor on that of an item or, without one, on the last."""
-        seq, action_id = (item.seq, item.action_id if isinstance(item, ActionItem) else "") if item else (0, "")
+        self.open_at(*(_position(item) if item else (0, "")))
+
+    def open_at(self, seq: int, action_id: str = "") -> None:
+        """Show the checkpoints, with the cursor on that of an action or on the last one up to event `seq`."""
         self._show(seq, action_id)
+
+    def fork_at(self, seq: int, action_id: str = "") -> None:
+        """Fork the session from the checkpoint that a rewind to the same place would begin with."""
+        self._screen.run_worker(self._fork(seq, action_id), group="fork")
 
     def redo(self) -> None:
         """Return to where the session was before the last rewind; show a preview first if it has gone on since."""
@@ -154,8 +161,7 @@ class RewindOpener:
             RewindSession(target=row.target, scope=choice.scope, overwrites=choice.overwrites, previewed=previewed)
         )
 
-    async def _fork(self, item: Item) -> None:
-        """Fork the session from the checkpoint that a rewind to the item would begin with."""
+    async def _fork(self, seq: int, action_id: str) -> None:
         from workbench.view.rewind import checkpoint_at, read_checkpoints
 
         try:
@@ -163,8 +169,7 @@ class RewindOpener:
         except WorkbenchError as error:
             self._warn(str(error))
             return
-        action_id = item.action_id if isinstance(item, ActionItem) else ""
-        event = str(rows[checkpoint_at(rows, item.seq, action_id)].seq) if rows else ""
+        event = str(rows[checkpoint_at(rows, seq, action_id)].seq) if rows else ""
         await self._screen.app.run_action(f"app.fork('{event}')")
 
     async def _redo(self) -> None:
@@ -200,3 +205,8 @@ class RewindOpener:
 
     def _warn(self, text: str) -> None:
         self._screen.notify(visible(text), severity="warning", markup=False)
+
+
+def _position(item: Item) -> tuple[int, str]:
+    """Return the event of an item, and the id of its action if it is one."""
+    return item.seq, item.action_id if isinstance(item, ActionItem) else ""

@@ -116,7 +116,7 @@ def activity_text(state: SessionState, answer: str = "F8", send: str = "Enter") 
         reason = state.stalled or state.work_detail
         return f"✗ {first_line(reason, 200) or 'the engine is gone'}", "$error"
     if state.waiting:
-        return _waiting(state, answer), "bold $sign-waiting"
+        return waiting_text(state, answer), "bold $sign-waiting"
     if state.unsaved:
         return f"✗ {first_line(state.work_detail, 200)}", "bold $sign-failed"
     if not is_working(state):
@@ -141,7 +141,8 @@ def _next_step(state: SessionState, key: str) -> str:
     return f"{key} opens the form for another API key" if state.rejected_key else f"{key} to retry"
 
 
-def _waiting(state: SessionState, key: str) -> str:
+def waiting_text(state: SessionState, key: str) -> str:
+    """Return what waits for the user, and the key that opens it."""
     if state.actions[state.waiting[0]].asks:
         return f"? The agent has a question · {key}"
     count = len(state.waiting)

@@ -101,17 +101,21 @@ class MountedItems:
         height = self._panel.app.size.height  # the height of the panel changes with each docked question
         self.window.max_items = max(MAX_ITEMS, height)
         self.window.height = 0 if is_in_use(self._panel) else height
-        if changed is None:
+        if changed is None or (changed.removed and self.is_loading):
             self.show_end()
             return
         if changed.gone:
             self.window.shift(-len(changed.gone))
         if changed.earlier:
             self._prepend(len(changed.earlier))
+        if changed.removed:
+            self.window.cut(len(state.items) - len(changed.added))
+            self._panel.call_after_refresh(self.fill)
         if changed.added:
             self._finish_stream(changed.added)
             follows = self._panel.follows and not self.is_loading
             self._apply(self.window.append(len(state.items), follows=follows), before=self._live)
+        if changed.added or changed.removed:
             self.trim()
         self.repaint([*changed.updated, *filter(is_hidden, changed.added)])
         if changed.live:
@@ -219,9 +223,8 @@ class MountedItems:
             visible_indexes = [index for index, item in enumerate(mounted) if id(item) in self.views]
             views = [self.views[id(mounted[index])] for index in visible_indexes]
             count = _count_far_above(self._panel, views)
-            self._apply(
-                WindowStep(unmount=self.window.drop(visible_indexes[count] if 0 < count < len(visible_indexes) else 0))
-            )
+            dropped = visible_indexes[count] if 0 < count < len(visible_indexes) else 0
+            self._apply(WindowStep(unmount=self.window.drop(dropped)))
 
     def load(self, *, older: bool) -> None:
         """Mount the next chunk before or after the mounted items, if there is one."""

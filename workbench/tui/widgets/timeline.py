@@ -20,6 +20,7 @@ from workbench.tui.messages import (
     RedoRequested,
     RewindRequested,
     TextChosen,
+    TimeRequested,
     ViewChanged,
 )
 from workbench.tui.widgets.line_list import LineList
@@ -84,7 +85,7 @@ class TimelineRows:
     def apply(self, state: SessionState, changed: Changed | None) -> RowChanges:
         """Apply a change of the session, or everything if `changed` is None; return the changes of the rows."""
         had_rows = bool(self.items)
-        if changed is None or any(map(self._comes_or_goes, changed.updated)):
+        if changed is None or changed.removed or any(map(self._comes_or_goes, changed.updated)):
             self.items, self._positions, self._prepended = [], {}, 0
             self._append(state.items)
             return RowChanges((), (None,))
@@ -160,6 +161,8 @@ _KEYS: Final[list[BindingType]] = [
     Binding("r", "row('rewind')", "Rewind to here", id="timeline.rewind"),
     Binding("f", "row('fork')", "Fork from here", id="timeline.fork", show=False),
     Binding("u", "row('redo')", "Undo the rewind", id="timeline.redo", show=False),
+    Binding("left_square_bracket", "row('back')", "Look back in time", id="timeline.back", show=False),
+    Binding("right_square_bracket", "row('forward')", "Forward in time", id="timeline.forward", show=False),
 ]
 
 
@@ -168,6 +171,8 @@ _REQUESTS: Final[dict[str, Callable[[Item], Message]]] = {
     "rewind": RewindRequested,
     "fork": ForkRequested,
     "redo": lambda item: RedoRequested(),
+    "back": lambda item: TimeRequested(item, -1),
+    "forward": lambda item: TimeRequested(item, 1),
 }
 
 

@@ -286,6 +286,7 @@ def count_columns(added: str, removed: str, width: int = REMOVED_CELLS) -> Line:
 def duration_text(item: ActionItem, now: datetime | None) -> str:
     """Return how long the action has been running, or how long it took if that is worth showing."""
     if item.phase == "running" and item.started is not None:
+        now = item.frozen_at or now
         return seconds(max(0.0, (now - item.started).total_seconds()), live=True) if now is not None else ""
     return seconds(item.duration) if item.duration is not None and item.duration >= LEAST_TIME else ""
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from workbench.client.client import Client
 from workbench.diff.hunks import FileDiff
@@ -312,9 +312,12 @@ class Review:
         keep: Callable[[str], Path] | None = None,
         *,
         answer: Callable[[str], None] = lambda action_id: None,
+        live: SessionState | None = None,
+        fixed: str = "",
     ) -> None:
         """`keep` returns the state directory of a session by its id; without it, comments and marks are lost with the
-        screen. `answer` opens the question of a waiting action, or for "" the next one.
+        screen. `answer` opens the question of a waiting action, or for "" the next one. For an earlier state, `live` is
+        the session now, and `fixed` says why nothing can be changed.
         """
         self.client = client
         self.state = state
@@ -323,6 +326,10 @@ class Review:
         self._recalled = False
         self._reviewed: ReviewedFiles | None = None
         self.answer = answer
+        self.live = live or state
+        """The session now."""
+        self.fixed = fixed
+        """Why nothing can be changed, commented on or marked; empty if it can."""
         self.watching: Watching | None = None
         self._directory = directory
         self._send = send
@@ -361,7 +368,10 @@ class Review:
 
     def scopes(self, action_id: str = "") -> list[Scope]:
         """Return the scopes that exist now, smallest first."""
-        return scopes_of(self.state, self.directory, action_id)
+        scopes = scopes_of(self.state, self.directory, action_id)
+        if not self.fixed:
+            return scopes
+        return [replace(scope, fixed=self.fixed) for scope in scopes if not scope.is_slow]  # git tells only what is now
 
     def with_content(self, file: FileState) -> FileState:
         """Return the file with the texts from the file versions, or unchanged; blocks while git runs."""

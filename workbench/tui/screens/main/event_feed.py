@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from workbench.client.client import Client
+from workbench.client.client import Client, Past
 from workbench.tui.deferred_imports import load_later
 from workbench.view.state import Changed, SessionState
 
@@ -57,6 +57,10 @@ class SessionFeed:
     def start(self) -> None:
         """Read the history and follow the session."""
         self._start_worker(self._follower.run(), name="follower")
+
+    def replace(self, state: SessionState, past: Past | None) -> None:
+        """Show another state of the session, whose older parts are read from `past`."""
+        self._follower.replace(state, past)
 
     def load(self, *, everything: bool, then: Callable[[], object] = lambda: None) -> None:
         """Load the part before the first loaded event, or all parts; a repeated request loads them only once.

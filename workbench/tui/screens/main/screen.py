@@ -17,30 +17,25 @@ from workbench.tui.focus import focus_now
 from workbench.tui.garbage_collection import freeze
 from workbench.tui.messages import (
     ActionChosen,
-    DiffChosen,
-    FileChosen,
     PastRequested,
     RedoRequested,
     RewindRequested,
-    TextChosen,
+    TimeRequested,
 )
 from workbench.tui.open_screens import (
     copy_answer,
     export_session,
     open_action,
-    open_action_diff,
-    open_diff,
-    open_text,
 )
-from workbench.tui.screens.main.search import SEARCH_KEYS
-from workbench.tui.screens.main.session_view import PANEL_KEYS, SessionView
+from workbench.tui.screens.main.session_screen import SessionScreen
+from workbench.tui.screens.main.session_view import SessionView
 from workbench.tui.screens.main.submitter import NO_MODEL_MESSAGE, BeginShell, Submitter
 from workbench.tui.screens.mode_switch import ModeSwitch
 from workbench.tui.screens.plan_opener import PlanOpener
 from workbench.tui.screens.question_opener import QuestionOpener
 from workbench.tui.screens.rejected_key import RejectedKeyOpener
 from workbench.tui.screens.rewind_opener import RewindOpener
-from workbench.tui.textual_seam.screen import LowLatencyScreen
+from workbench.tui.screens.time_opener import TimeOpener
 from workbench.tui.widgets.activity import Activity, is_working
 from workbench.tui.widgets.composer import Composer
 from workbench.tui.widgets.draft import Draft
@@ -55,19 +50,21 @@ from workbench.view.review.review import Review
 from workbench.view.state import Changed, SessionState
 
 _KEYS: Final[tuple[BindingType, ...]] = (
-    Binding("f5", "diff", "Diff viewer", id="diff", priority=True),
+    Binding("f9", "past('time')", "Look back in time", id="time", priority=True, show=False),
     Binding("f8", "question", "Pending approvals", id="question", priority=True),
     Binding("shift+tab", "mode", "Next mode", id="mode", priority=True),
     Binding("alt+y", "copy_answer", "Copy the last answer", id="copy-answer", priority=True, show=False),
     Binding("escape", "leave", "Back to the prompt, then stop the agent", id="leave"),
 )
 
+_PAST: Final = {"rewind": RewindRequested, "redo": RedoRequested, "time": TimeRequested}
 
-class MainScreen(LowLatencyScreen):
+
+class MainScreen(SessionScreen):
     """Shows one session; its actions and handlers delegate to the parts of the screen."""
 
     AUTO_FOCUS = "#prompt"
-    BINDINGS: ClassVar[list[BindingType]] = [*PANEL_KEYS, *SEARCH_KEYS, *_KEYS]
+    BINDINGS: ClassVar[list[BindingType]] = [*_KEYS]
 
     def __init__(self, session: AppSession, state: SessionState, composer: Composer, begin_shell: BeginShell) -> None:
         """Create the screen; `begin_shell` begins a session by running a command."""
@@ -76,7 +73,7 @@ class MainScreen(LowLatencyScreen):
         self.state, self.composer, self.has_session = state, composer, session.client is not None
         self._status = StatusLine(state, session.workspace)
         self._activity, self._hints = Activity(state), KeyHints()
-        self.view = SessionView(client, state, session, show=self.show, show_hint=self._activity.show_hint)
+        self.view = SessionView(client, state, session, self.show, self._activity.show_hint, composer=lambda: composer)
         show = self.view.show_pending
         self.submitter = Submitter(
             self, session, client, state, composer=composer, begin_shell=begin_shell, show_pending=show
@@ -85,6 +82,7 @@ class MainScreen(LowLatencyScreen):
         send, answer = self.submitter.send, self._questions.open_above
         self.review = Review(client, state, session.workspace, send, session.keep, answer=answer)
         self._plan, self._rewinds = PlanOpener(self, client, state, self._modes), RewindOpener(self, client, state)
+        self._times = TimeOpener(self, state, session, self._rewinds, composer, answer=self.action_question)
         self._rejected_key = RejectedKeyOpener(self, state)
         self._draft = Draft(self, state, session.keep, session.unsent)
 
@@ -165,24 +163,6 @@ class MainScreen(LowLatencyScreen):
         if not self._questions.open(event.action_id):
             open_action(self.app, self.state, event.action_id, self.client, self.view.search.words)
 
-    @on(DiffChosen)
-    @on(FileChosen)
-    def on_diff_chosen(self, event: DiffChosen | FileChosen) -> None:
-        """Show what one action changed, or the diff of one file."""
-        if isinstance(event, DiffChosen):
-            open_action_diff(self.app, self.review, event.action_id)
-        else:
-            open_diff(self.app, self.review, event.path)
-
-    @on(TextChosen)
-    def on_text_chosen(self, event: TextChosen) -> None:
-        """Show a text in the pager."""
-        open_text(self.app, event.title, event.text)
-
-    def action_diff(self) -> None:
-        """Show everything that changed in this session."""
-        open_diff(self.app, self.review)
-
     def action_mode(self, mode: str = "") -> None:
         """Change to a mode by name, or to the next one."""
         if self.has_session:
@@ -206,14 +186,14 @@ class MainScreen(LowLatencyScreen):
             self.warn("nothing is running; /quit quits")
         self.client.send(Interrupt())
 
-    def action_rewind(self, undo: bool = False) -> None:
-        """Let the user choose an earlier state to return to, or undo the last rewind."""
-        self._rewinds.handle(RedoRequested() if undo else RewindRequested())
+    def action_past(self, what: str) -> None:
+        """Let the user choose an earlier state to return to, undo the last rewind, or look back in time."""
+        self._times.handle(_PAST[what]())
 
     @on(PastRequested)
     def on_past_requested(self, message: PastRequested) -> None:
-        """Offer to return to an earlier state, undo the last rewind, or show what a rewind undid."""
-        self._rewinds.handle(message)
+        """Offer to return to an earlier state, undo the last rewind, show what a rewind undid, or look back in time."""
+        self._times.handle(message)
 
     def action_question(self) -> None:
         """Open the next waiting question or, if none waits, the one about the plan."""
@@ -235,8 +215,7 @@ class MainScreen(LowLatencyScreen):
 
     def action_queue(self) -> None:
         """Focus the list of queued messages."""
-        if not self.composer.queue.enter():
-            self.notify("no queued messages", timeout=3)
+        self.composer.enter_queue()
 
     def action_init(self, focus: str = "") -> None:
         """Ask the agent to write or update its notes on the workspace."""
@@ -253,34 +232,6 @@ class MainScreen(LowLatencyScreen):
     def action_paste_image(self) -> None:
         """Mention the image on the clipboard in the prompt."""
         self.query_one(Prompt).paste_image()
-
-    async def action_find(self) -> None:
-        """Open the search through the session."""
-        await self.view.begin_search()
-
-    def action_match(self, by: int) -> None:
-        """Focus the next match, or the previous one."""
-        self.view.search.step(by, takes_focus=True)
-
-    def action_panel(self, name: str) -> None:
-        """Focus a panel."""
-        self.view.open_panel(name)
-
-    def action_zoom(self) -> None:
-        """Maximize the focused panel, or undo that."""
-        self.view.zoom()
-
-    def action_resize(self, wider: int, higher: int) -> None:
-        """Make the side panels wider, or the focused panel higher, by some cells."""
-        self.view.move_border(wider, higher)
-
-    def action_scroll(self, lines: int, pages: int = 0) -> None:
-        """Scroll the conversation by lines, or by screenfuls."""
-        self.view.scroll_conversation(lines, pages)
-
-    def action_ends(self, last: bool) -> None:
-        """Go to the end of the conversation and follow it, or load all of it and go to its start."""
-        self.view.scroll_to_end(last=last)
 
 
 def _no_model() -> Client:

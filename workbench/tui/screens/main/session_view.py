@@ -12,7 +12,7 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widget import Widget
 
-from workbench.client.client import Client
+from workbench.client.client import Client, Past
 from workbench.tui.focus import focus_now
 from workbench.tui.messages import (
     EarlierRequested,
@@ -29,6 +29,7 @@ from workbench.tui.widgets.composer import Composer
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.side_panels import PANELS, PanelTabs, SidePanels, panel_titles
+from workbench.tui.widgets.time_bar import TimeNote
 from workbench.tui.widgets.timeline import Timeline
 from workbench.tui.widgets.welcome import Welcome
 from workbench.view.app_session import AppSession
@@ -63,19 +64,23 @@ class SessionView(Horizontal):
         client: Client,
         state: SessionState,
         session: AppSession,
-        *,
         show: Callable[[Changed | None], None],
         show_hint: Callable[[Content], None],
+        *,
+        composer: Callable[[], Composer],
+        empty: TimeNote | None = None,
     ) -> None:
         """`show` repaints the screen, this view included.
 
-        `show_hint` shows what is below the visible part of the conversation.
+        `show_hint` shows what is below the visible part of the conversation. `composer` returns what takes the text
+        that is typed here. `empty` stands in place of an empty conversation; by default it says how to start.
         """
         super().__init__(id="body")
         self.conversation = Conversation(show_hint, id="conversation", classes="panel")
         self.side = SidePanels()
         self.talk = Vertical(id="talk")
-        self._welcome = Welcome(state, session.client is not None, session.workspace)
+        self._empty = empty or Welcome(state, session.client is not None, session.workspace)
+        self._composer = composer
         self._borders = PanelBorders(self.side)
         self._state = state
         self._feed = SessionFeed(
@@ -92,7 +97,7 @@ class SessionView(Horizontal):
     def compose(self) -> ComposeResult:
         """Yield the conversation, on the left, and the side panels, on the right."""
         with self.talk:
-            yield self._welcome
+            yield self._empty
             yield self.conversation
         yield self.side
 
@@ -111,17 +116,24 @@ class SessionView(Horizontal):
     def _show_live(self, changed: Changed) -> None:
         """Repaint only the streaming answer, which changes many times a second."""
         if not self.conversation.display:
-            self._welcome.display = False
+            self._empty.show((), is_needed=False)
             self.conversation.display = True
         self.conversation.show(self._state, changed)
 
     def show_pending(self, pending: Sequence[str]) -> None:
         """Show the welcome text or the pending messages while the conversation is empty."""
-        self._welcome.show(pending, is_needed=not (self._state.items or self._state.live))
+        self._empty.show(pending, is_needed=not (self._state.items or self._state.live))
 
     def start(self) -> None:
         """Begin to follow the session."""
         self._feed.start()
+
+    def replace(self, state: SessionState, past: Past | None) -> None:
+        """Show another state of the session, whose older parts are read from `past`, from its end."""
+        if not self.conversation.follows:
+            self.conversation.action_scroll_end()
+        self.side.query_one(Timeline).action_last()
+        self._feed.replace(state, past)
 
     async def begin_search(self) -> None:
         """Show the input line of the search and focus it."""
@@ -136,7 +148,7 @@ class SessionView(Horizontal):
         is_here = self.screen.has_class("-narrow") and self.side.opened == name
         self.side.open("" if is_here else name)
         if is_here:
-            focus_now(self.screen.query_one(Prompt))
+            focus_now(next(iter(self.screen.query(Prompt)), self.conversation))
         else:
             focus_now(self.side.query_one(f"#{name}", Widget), self.side)
 
@@ -232,12 +244,12 @@ class SessionView(Horizontal):
             is_key = bool(self.search.words)
         if event.is_printable and event.character and not is_key:
             event.stop()
-            self.screen.query_one(Composer).type_in(event.character)
+            self._composer().type_in(event.character)
 
     def on_paste(self, event: events.Paste) -> None:
         """Paste into the prompt what was pasted into a panel."""
         event.stop()
-        self.screen.query_one(Composer).paste(event.text)
+        self._composer().paste(event.text)
 
     def on_resize(self) -> None:
         """Reset panel sizes that were chosen at another screen size."""
