@@ -25,9 +25,9 @@ from workbench.view.read_groups import is_hidden
 from workbench.view.reducer import apply
 from workbench.view.state import Item, SessionState
 
-_LEAST: Final = 300
+_LEAST: Final = 160
 """The fewest events before a moment whose items are at hand, unless the session has fewer."""
-_MARGIN: Final = 200
+_MARGIN: Final = 120
 """Events on either side of a moment that are read with it, for the next steps."""
 _MOST_PARTS: Final = 8
 _OF_EVERY_BRANCH: Final = (Branch, ModelAsked, SettingsChanged)

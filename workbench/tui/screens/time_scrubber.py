@@ -20,7 +20,7 @@ from workbench.tui.widgets.time_bar import TimeBar, TimeNote
 from workbench.view.moments import Moments, end_of_row
 from workbench.view.state import Item, SessionState
 
-_AHEAD: Final = 150
+_AHEAD: Final = 100
 """Events before the shown one that are read in advance, so that the next steps need no reading."""
 
 
