@@ -33,7 +33,7 @@ from workbench.tui.widgets.time_bar import TimeNote
 from workbench.tui.widgets.timeline import Timeline
 from workbench.tui.widgets.welcome import Welcome
 from workbench.view.app_session import AppSession
-from workbench.view.state import Changed, Item, SessionState
+from workbench.view.state import Changed, SessionState
 
 PANEL_KEYS: Final[tuple[BindingType, ...]] = (
     Binding("f2", "panel('timeline')", "Timeline", id="timeline", priority=True),
@@ -178,17 +178,13 @@ class SessionView(Horizontal):
         else:
             self.conversation.action_scroll_home()
 
-    def show_row(self, item: Item) -> None:
+    @on(RowRequested)
+    def on_row_requested(self, message: RowRequested) -> None:
         """Focus the row of an item on the timeline, which is unfolded if it is folded."""
         self._leave_zoom("timeline")
         if self.screen.has_class("-narrow") and self.side.opened != "timeline":
             self.side.open("timeline")
-        self.call_after_refresh(self.side.reveal, item)
-
-    @on(RowRequested)
-    def on_row_requested(self, message: RowRequested) -> None:
-        """Go to a row of the timeline."""
-        self.show_row(message.item)
+        self.call_after_refresh(self.side.reveal, message.item)
 
     @on(StepRequested)
     def on_step_requested(self, message: StepRequested) -> None:
@@ -199,7 +195,7 @@ class SessionView(Horizontal):
         await self._feed.load_until(lambda: self._state.actions_before < number)
         item = next((item for item in self._state.actions.values() if item.number == number), None)
         if item is not None:
-            self.show_row(item)
+            self.post_message(RowRequested(item))
 
     async def go_to_action(self, action_id: str, seq: int) -> None:
         """Go to an action in the conversation, loading it first if needed; event `seq` follows its proposal."""
