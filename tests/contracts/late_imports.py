@@ -51,6 +51,7 @@ OF_OURS: Final = {
     "workbench.cli.export": _OF_A_COMMAND,
     "workbench.cli.main": _OF_A_COMMAND,
     "workbench.cli.mcp": _OF_A_COMMAND,
+    "workbench.cli.replay": _OF_A_COMMAND,
     "workbench.cli.sessions": _OF_A_COMMAND,
     "workbench.cli.start": _OF_A_COMMAND,
     "workbench.agent.custom_commands": _FIRST_FRAME,

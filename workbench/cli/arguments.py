@@ -53,7 +53,19 @@ _MCP = ("list", "add", "test", "login", "logout", "changes", "approve", "remove"
 _ALMOST = 0.8
 """The similarity, from 0 to 1, from which a word counts as a misspelled command."""
 _WITH_VALUE = frozenset(
-    ("--workspace", "--home", "--tool", "--path", "--env", "--header", "--type", "--format", "--check")
+    (
+        "--workspace",
+        "--home",
+        "--tool",
+        "--path",
+        "--env",
+        "--header",
+        "--type",
+        "--format",
+        "--check",
+        "--from",
+        "--prompt",
+    )
 )
 """Options that take a value, other than the settings' flags."""
 
@@ -183,6 +195,14 @@ def _add_past(parser: _Parser, command: str) -> None:
         parser.add_argument("--yes", action="store_true", help="do not ask")
     elif command == "replay":
         parser.add_argument("--until", type=int, metavar="EVENT", help="stop after this event (default: the last one)")
+        parser.add_argument(
+            "--from",
+            dest="start",
+            type=int,
+            metavar="EVENT",
+            help="continue from this checkpoint in a fork with its own directory, with --prompt TEXT or --model NAME",
+        )
+        parser.add_argument("--prompt", metavar="TEXT", help="with --from: the message to send there")
         parser.add_argument("--keep-going", action="store_true", help="show all differences, not only the first")
         parser.add_argument(
             "--live", action="store_true", help="also run again what reaches outside: network, other paths, processes"

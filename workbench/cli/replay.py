@@ -1,25 +1,32 @@
-"""`ohw replay` runs the actions of a session again in a scratch directory, and compares them with the record."""
+"""`ohw replay` runs the actions of a session again and compares them with the record, or goes on from a checkpoint."""
 
 from __future__ import annotations
 
 import json
+import sys
 from argparse import Namespace
 from collections.abc import Iterator
 
 from workbench.cli.common import chosen_session, print_error, print_line, settings_of
-from workbench.errors import WorkbenchError, exhaustion
+from workbench.errors import UsageError, WorkbenchError, exhaustion
 from workbench.llm.model import Cancel
+from workbench.session.forks import fork_at
 from workbench.session.replay.divergence import Divergence, ReplayResult, plain
 from workbench.session.replay.run import ReplayOptions
 from workbench.session.replay.run import replay as replay_session
+from workbench.session.session_names import DRAFT, state_directory
 from workbench.text import counted, visible, visible_path
 
 _EQUAL, _DIVERGED, _UNUSABLE = 0, 1, 2
 _MOST_LINES = 60
+_CONTINUE = "Continue."
+"""What is sent where the checkpoint is no message, and no other prompt is given."""
 
 
 def replay(arguments: Namespace) -> int:
     """Replay a session; return 0 if everything is as recorded, 1 if something differs, 2 if it cannot be replayed."""
+    if arguments.start is not None:
+        return what_if(arguments)
     try:
         return _replayed(arguments)
     except WorkbenchError as error:
@@ -40,6 +47,33 @@ def _replayed(arguments: Namespace) -> int:
         for line in (*_described(result), _summary(result)):
             print_line(visible(line, lines=False))
     return _DIVERGED if result.divergences else _EQUAL
+
+
+def what_if(arguments: Namespace) -> int:
+    """Fork a session at a checkpoint into a directory of its own, and run it on with another model or prompt.
+
+    Returns the exit code of the run, as `ohw run` does. The session and its directory stay as they are.
+    """
+    locations, settings = settings_of(arguments)
+    if arguments.until is not None or arguments.keep_going or arguments.live:
+        raise UsageError("--from runs on instead of comparing; it takes no --until, --keep-going and --live")
+    if not (arguments.prompt or arguments.model):
+        raise UsageError("--from needs something to change: --prompt TEXT or --model NAME")
+    session = chosen_session(locations, arguments)
+    forked = fork_at(locations, session.id, arguments.start, "")
+    (state_directory(locations, forked.id) / DRAFT).unlink(missing_ok=True)
+    prompt = arguments.prompt or forked.point.message or _CONTINUE
+    from workbench.plain.headless import run_on
+
+    try:
+        return run_on(locations, settings, forked.id, prompt, denied=session.workspace, as_json=arguments.json)
+    finally:
+        sys.stdout.flush()
+        for line in (
+            f"its directory: {visible_path(forked.workspace)}",
+            f"compare with: ohw compare {session.id} {forked.id}",
+        ):
+            sys.stderr.write(f"{line}\n")
 
 
 def _as_json(session_id: str, result: ReplayResult) -> dict[str, object]:

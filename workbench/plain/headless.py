@@ -7,10 +7,12 @@ import gc
 import json
 import os
 import re
+import shlex
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any, TypeAlias
@@ -47,7 +49,7 @@ from workbench.secrets.masker import MASKER
 from workbench.session.final_answer import FinalAnswer
 from workbench.session.mentions import mentioned
 from workbench.session.session import EXIT, Session
-from workbench.session.session_factory import OpenedSession, checked_workspace, start_session
+from workbench.session.session_factory import OpenedSession, checked_workspace, open_session, start_session
 from workbench.session.session_names import new_id
 from workbench.session.state import OpenAction
 from workbench.session.sub_agents import SubAgent
@@ -283,15 +285,45 @@ def run(locations: Locations, settings: Settings, workspace: Path, prompt: str, 
     gc.freeze()  # what is loaded stays
     gc.set_threshold(50_000)
     import_early(settings.profile(settings.model))
-    outlet = Outlet(as_json)
     session_id = new_id(prompt)
+    return _run(
+        locations, session_id, partial(start_session, locations, settings, directory, session_id), message, as_json
+    )
+
+
+def run_on(
+    locations: Locations, settings: Settings, session_id: str, prompt: str, *, denied: str, as_json: bool
+) -> int:
+    """Send a prompt to a session that is not open, run the agent and return the exit code, as `run` does.
+
+    Nothing at or below the directory `denied` may be used. Raises WorkbenchError if the run cannot begin.
+    """
+    end_without_memory()
+
+    def opened(**listeners: Any) -> OpenedSession:
+        session = open_session(locations, settings, session_id, **listeners)
+        session.session.set(rule=f"deny in {shlex.quote(f'{denied}/**')}")
+        return session
+
+    return _run(locations, session_id, opened, CommandMessage(prompt), as_json)
+
+
+def _run(
+    locations: Locations,
+    session_id: str,
+    open_it: Callable[..., OpenedSession],
+    message: CommandMessage,
+    as_json: bool,
+) -> int:
+    """Run the agent on a message in the session that `open_it` opens; return the exit code."""
+    outlet = Outlet(as_json)
     write_logs_to(log_path(locations, session_id))
     with contextlib.redirect_stdout(sys.stderr):  # output of tools must not appear among the events
-        opened = start_session(locations, settings, directory, session_id, on_event=outlet.event, on_live=outlet.live)
+        opened = open_it(on_event=outlet.event, on_live=outlet.live)
         outlet.show_results_of(opened.tools)
         outlet.notices([*opened.notices, *filter(None, [message.notice])])
         try:
-            driven = _Run(opened, outlet, directory)
+            driven = _Run(opened, outlet, opened.workspace)
             code = driven.drive(message)
             questions, unsaved = open_questions(opened.session, driven.waiting_delegates), opened.obstacle
         finally:
