@@ -35,10 +35,22 @@ def test_long_runtime_directory_is_not_used_because_of_socket_names(tmp_path: Pa
     assert len(str(places(tmp_path, XDG_RUNTIME_DIR="/" + "x" * 90).runtime)) < 80
 
 
-def test_private_runtime_directory_is_the_fallback(tmp_path: Path):
+def test_private_runtime_directory_is_the_fallback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("workbench.config.locations._SYSTEMD", str(tmp_path / "missing" / "{}"))
     runtime = places(tmp_path).runtime
     assert runtime.name == f"ohw-{os.getuid()}"
     assert runtime.parent in (Path(tempfile.gettempdir()), Path("/tmp"))
+
+
+def test_runtime_directory_of_systemd_is_found_without_the_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A login over ssh may not set it, and `ohw attach` has to find the sockets of the desktop's sessions."""
+    monkeypatch.setattr("workbench.config.locations._SYSTEMD", "/tmp/{}-ohw-test")
+    directory = Path(f"/tmp/{os.getuid()}-ohw-test")
+    directory.mkdir(exist_ok=True)
+    try:
+        assert places(tmp_path).runtime == directory / "ohw"
+    finally:
+        directory.rmdir()
 
 
 def test_settings_are_utf8_in_every_locale(tmp_path: Path):

@@ -12,7 +12,7 @@ from workbench.engine.handlers import Context, handle
 from workbench.errors import WorkbenchError
 from workbench.files.state_files import is_own_write
 from workbench.protocol.codec import encode
-from workbench.protocol.commands import Command, Leave, NoteWritten, decode_command
+from workbench.protocol.commands import Command, Leave, NoteWritten, RequestControl, decode_command
 
 
 class RenameBranch(Command):
@@ -41,7 +41,7 @@ def test_new_command_needs_a_struct_and_a_handler():
 def test_every_command_has_a_handler():
     commands = {kind for kind in Command.__subclasses__() if kind.__module__ == Command.__module__}
     handled = {kind for kind in commands if handle.dispatch(kind) is not handle.dispatch(Command)}
-    by_the_server = {Leave}
+    by_the_server = {Leave, RequestControl}
     assert commands - handled == by_the_server
 
 

@@ -27,6 +27,7 @@ from workbench.protocol.commands import (
     Interrupt,
     Message,
     Refused,
+    RequestControl,
     RevertFiles,
     SendMessage,
 )
@@ -39,7 +40,7 @@ from workbench.protocol.events import (
     RunEnded,
     UserMessage,
 )
-from workbench.protocol.live import ChangesRated
+from workbench.protocol.live import ChangesRated, ControlState, ToolOutput
 from workbench.session.session_names import session_path, socket_path
 from workbench.session.storage.lock import SessionLock
 from workbench.session.storage.store import Store, StoreError
@@ -206,7 +207,7 @@ def test_second_screen_sees_everything_and_inherits_control(local_sandbox: Sandb
     wait_for(lambda: seen_by(second, seen) == [event.seq for event in log(local_sandbox)], "all that is in the log")
     second.send_command(Interrupt())
     refused = refusal(second)
-    assert "another window" in refused.reason
+    assert "another screen" in refused.reason
     first.close()
     wait_for(lambda: _interrupted(second), "the second screen to hold the pen")
     second.close()
@@ -261,7 +262,7 @@ def test_agents_question_is_answered_by_the_controlling_screen(local_sandbox: Sa
     second = EngineConnection.open(launch(local_sandbox, "", is_new=False))
     receive_until(second, lambda message: isinstance(message, ActionAssessed))
     second.send_command(AnswerQuestion(action_id=question.action_id, text="blue"))
-    assert "another window" in refusal(second).reason
+    assert "another screen" in refusal(second).reason
     first.send_command(Decide(action_id=question.action_id, verdict="approved", fingerprint=question.fingerprint))
     assert "takes an answer" in refusal(first).reason
     first.send_command(AnswerQuestion(action_id=question.action_id, text="red"))
@@ -312,3 +313,39 @@ def test_session_without_messages_leaves_no_file(local_sandbox: Sandbox):
     wait_for(lambda: gone(connection.engine_pid), "the engine to end")
     assert not path.exists()
     assert not stale.exists()
+
+
+def test_screen_that_attaches_in_the_middle_gets_the_streams_so_far(local_sandbox: Sandbox):
+    wait = bash("echo early; while [ ! -e go ]; do sleep 0.05; done; echo late")
+    first = EngineConnection.open(launch(local_sandbox, local_sandbox.script(wait, finish("All done."))))
+    first.send_command(SendMessage(text="begin"))
+    receive_until(first, lambda message: isinstance(message, ToolOutput) and "early" in message.text)
+    second = EngineConnection.open(launch(local_sandbox, "", is_new=False))
+    receive_until(second, lambda message: isinstance(message, ToolOutput) and "early" in message.text)
+    (local_sandbox.project / "go").touch()
+    received = receive_until(second, lambda message: isinstance(message, RunEnded))
+    assert not [message for message in received if isinstance(message, ToolOutput) and "early" in message.text]
+    first.close()
+    second.close()
+
+
+def test_control_passes_on_request_and_returns_when_the_screen_leaves(local_sandbox: Sandbox):
+    def control(connection: EngineConnection, is_last: Callable[[ControlState], bool]) -> ControlState:
+        received = receive_until(connection, lambda each: isinstance(each, ControlState) and is_last(each))
+        return [each for each in received if isinstance(each, ControlState)][-1]
+
+    first = EngineConnection.open(launch(local_sandbox, local_sandbox.script(finish("All done."))))
+    second = EngineConnection.open(launch(local_sandbox, "", is_new=False))
+    assert not control(second, lambda each: not each.has_control).has_control
+    assert control(first, lambda each: each.others == 1).has_control
+    second.send_command(RequestControl())
+    assert control(second, lambda each: each.has_control).others == 1
+    assert not control(first, lambda each: not each.has_control).has_control
+    first.send_command(SendMessage(text="too late"))
+    assert "another screen" in refusal(first).reason
+    second.close()
+    assert control(first, lambda each: each.has_control).others == 0
+    first.send_command(SendMessage(text="begin"))
+    receive_until(first, lambda message: isinstance(message, RunEnded))
+    assert [event.text for event in log(local_sandbox) if isinstance(event, UserMessage)] == ["begin"]
+    first.close()

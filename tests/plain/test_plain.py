@@ -341,3 +341,17 @@ def test_terminal_without_unicode_gets_ascii_characters():
     assert asked == [True, True, True]
     assert wants_ascii({"LANG": "de_DE.ISO-8859-1"})
     assert not any(wants_ascii(env) for env in ({}, {"LANG": "de_DE.UTF-8"}, {"LANG": "C", "OHW_ASCII": "no"}))
+
+
+def test_read_only_session_asks_nothing_until_it_is_in_control(sandbox: Sandbox):
+    with plain(sandbox, bash("touch approved", risk="HIGH"), finish("All done.")) as first:
+        asked(first)
+        with Terminal(["attach", "--plain"], *SHAPE, sandbox.env, cwd=sandbox.project) as second:
+            second.wait_for("Read-only: another screen controls this session.")
+            second.wait_until(lambda _: second.raw.endswith(b"\n> "), "the prompt in place of the question")
+            second.type("/pen\n")
+            second.wait_for("This screen controls the session now")
+            first.wait_for("Another screen took control.")
+            answer(second, "y")
+            second.wait_for("All done.")
+            assert (sandbox.project / "approved").exists()

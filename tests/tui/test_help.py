@@ -87,7 +87,9 @@ async def test_every_key_of_each_panel_is_listed(size):
             await wait_until(pilot, lambda: len(app.screen_stack) == 1)
 
 
-@pytest.mark.parametrize("action", ["settings", "sessions", "palette", "model", "change_theme", "rules", "diff"])
+@pytest.mark.parametrize(
+    "action", ["settings", "sessions", "palette", "model", "change_theme", "page('rules')", "diff"]
+)
 async def test_help_lists_each_screens_keys_and_escape_returns(action, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     book = SettingsModel(Locations.from_environment({"HOME": str(tmp_path)}), Settings(), {})
@@ -98,7 +100,7 @@ async def test_help_lists_each_screens_keys_and_escape_returns(action, tmp_path,
     async with app.run_test(size=(80, 24)) as pilot:
         await wait_until(pilot, lambda: app.state.changes)
         main = app.screen
-        app.call_later((app if hasattr(app, f"action_{action}") else main).run_action, action)
+        app.call_later((app if hasattr(app, f"action_{action.partition('(')[0]}") else main).run_action, action)
         await wait_until(pilot, lambda: app.screen is not main and app.screen.focused is not None)
         over = app.screen
         assert unlisted(over) == []

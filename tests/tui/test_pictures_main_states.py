@@ -63,7 +63,20 @@ async def engine_gone(app, pilot):
     await wait_until(pilot, lambda: app.state.work == "lost")
 
 
-STATES = [writing, choosing_in_the_queue, timeline_alone, changes_open, not_saved, engine_gone]
+async def controlled_by_another_screen(app, pilot):
+    app.screen.client.bring(live.EngineState(state="idle"), live.ControlState(has_control=False, others=1))
+    await wait_until(pilot, lambda: not app.state.has_control)
+
+
+STATES = [
+    writing,
+    choosing_in_the_queue,
+    timeline_alone,
+    changes_open,
+    not_saved,
+    engine_gone,
+    controlled_by_another_screen,
+]
 """Each follows from those before it."""
 
 

@@ -33,7 +33,7 @@ def test_rules(look, directory, picture, monkeypatch):
     async def show(pilot):
         await show_events(pilot, client, events)
         app.state.rules = (parse_rule("allow str_replace_editor in src/calc.py").text,)
-        app.action_rules()
+        app.action_page("rules")
         await wait_until(pilot, lambda: isinstance(app.screen, RulesScreen) and "fits" in text_on(app))
         entry = app.screen.query_one("#rules-new", Input)
         entry.focus()
@@ -60,7 +60,7 @@ def test_a_rule_tried_on_all_sessions(rule, look, directory, picture, monkeypatc
 
     async def show(pilot):
         await show_events(pilot, client, events)
-        app.action_rules()
+        app.action_page("rules")
         await wait_until(pilot, lambda: isinstance(app.screen, RulesScreen) and "fits" in text_on(app))
         entry = app.screen.query_one("#rules-new", Input)
         entry.focus()

@@ -42,7 +42,7 @@ def text_on(app) -> str:
 async def opened(pilot) -> None:
     app = pilot.app
     await wait_until(pilot, lambda: app.state.rules)
-    app.action_rules()
+    app.action_page("rules")
     await wait_until(pilot, lambda: isinstance(app.screen, RulesScreen) and "fits" in text_on(app))
 
 

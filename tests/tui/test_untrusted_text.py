@@ -78,7 +78,7 @@ async def walk(script: Script) -> None:
             await wait_until(pilot, lambda: app.screen is not main and MARKUP in screen_text(app))
             await pilot.press("q")
             await wait_until(pilot, lambda: app.screen is main)
-        for action, name in (("diff", "DiffViewerScreen"), ("app.rules", "RulesScreen")):
+        for action, name in (("diff", "DiffViewerScreen"), ("app.page('rules')", "RulesScreen")):
             await main.run_action(action)
             await wait_until(pilot, lambda name=name: type(app.screen).__name__ == name and MARKUP in screen_text(app))
             await pilot.press("escape")

@@ -13,6 +13,7 @@ _FUNCTIONS = {
     "": "start:start",
     "demo": "start:demo",
     "resume": "start:resume",
+    "attach": "start:attach",
     "run": "start:run",
     "sessions": "sessions:sessions",
     "export": "export:export",

@@ -21,6 +21,7 @@ _COMMANDS = {
     "run": "let the agent work on PROMPT without a screen",
     "sessions": "list sessions; `repair` recovers what can be read of a damaged one",
     "resume": "resume a session",
+    "attach": "open another screen on a running session, here or over ssh",
     "export": "export a session as Markdown, HTML, JSON lines, a picture or a recording",
     "import": "import a session from JSON lines",
     "models": "list available models; `test` makes one call, `forget` deletes a saved key",
@@ -145,7 +146,7 @@ def _parser(command: str) -> _Parser:
         else:
             _add_arguments(parser, command)
     _add_options(parser)
-    if command in ("", "demo", "resume"):
+    if command in ("", "demo", "resume", "attach"):
         parser.add_argument("--plain", action="store_true", help="plain line output (screen readers, dumb terminals)")
     return parser
 
@@ -272,6 +273,10 @@ def _count(text: str) -> int:
     return min(int(text[:18]), 10**9)
 
 
+def _add_attach(parser: _Parser) -> None:
+    parser.add_argument("id", nargs="?", metavar="ID", help="session ID or unique prefix (default: the one that runs)")
+
+
 def _add_decisions(parser: _Parser) -> None:
     parser.add_argument("id", nargs="?", metavar="ID", help="session ID or unique prefix (default: the last one here)")
     parser.add_argument("--all", action="store_true", help="decisions of all sessions")
@@ -319,6 +324,7 @@ def _add_trust(parser: _Parser) -> None:
 
 
 _ARGUMENTS_OF = {
+    "attach": _add_attach,
     "blame": _add_blame,
     "compare": _add_compare,
     "decisions": _add_decisions,

@@ -1,4 +1,4 @@
-"""`ohw`, `ohw demo` and `ohw resume` open a session on the screen or in plain mode; `ohw run` uses neither."""
+"""The commands that open a session on the screen or in plain mode, and `ohw run`, which uses neither."""
 
 from __future__ import annotations
 
@@ -17,6 +17,10 @@ from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.errors import UsageError, WorkbenchError
 from workbench.text import visible
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from workbench.session.storage.session_list import SessionSummary
 
 
 def start(arguments: Namespace) -> int:
@@ -43,6 +47,36 @@ def resume(arguments: Namespace) -> int:
             f"the session {session.id} cannot be opened: {session.damaged}; {REPAIR.format(session.id)}"
         )
     return opener(where, _agreed(where, settings, session.id), Path(session.workspace), session_id=session.id)
+
+
+def attach(arguments: Namespace) -> int:
+    """Open another screen on a running session. Raises UsageError if it does not run, or several could be meant."""
+    where, settings = settings_of(arguments, lenient=not arguments.plain)
+    opener = _opener(arguments)
+    session = _running_session(where, arguments)
+    return opener(where, _agreed(where, settings, session.id), Path(session.workspace), session_id=session.id)
+
+
+def _running_session(where: Locations, arguments: Namespace) -> SessionSummary:
+    """Return the named session, or the only one that an engine serves: in this directory or, if none does, in any."""
+    from workbench.engine.sockets import is_served
+    from workbench.session.session_names import socket_path
+    from workbench.session.storage.session_list import find_session, newest_first
+
+    if arguments.id:
+        session = find_session(where, arguments.id)
+        if not is_served(socket_path(where, session.id)):
+            raise UsageError(f"the session {session.id} is not running; `ohw resume {session.id}` opens it")
+        return session
+    running = [each for each in newest_first(where) if is_served(socket_path(where, each.id))]
+    here = [each for each in running if each.workspace == str(workspace_of(arguments))]
+    chosen = here or running
+    if not chosen:
+        raise UsageError("no session is running; `ohw resume` opens the last one of this directory")
+    if len(chosen) > 1:
+        lines = "; ".join(f"{each.id} in {each.workspace}" for each in chosen)
+        raise UsageError(f"several sessions are running; give the ID of one: {lines}")
+    return chosen[0]
 
 
 def _agreed(where: Locations, settings: Settings, session_id: str) -> Settings:

@@ -13,6 +13,9 @@ from pathlib import Path
 
 from workbench.errors import UsageError
 
+_SYSTEMD = "/run/user/{}"
+"""The runtime directory of a user under systemd; a login over ssh may not name it in the environment."""
+
 
 @dataclass(frozen=True)
 class Locations:
@@ -91,6 +94,9 @@ def _runtime(env: Mapping[str, str]) -> Path:
     # The path of a socket may have at most 107 bytes, of which the file names below this directory take up to 47.
     if value.startswith("/") and len(value) < 60:
         return Path(value) / "ohw"
+    systemd = Path(_SYSTEMD.format(os.getuid()))
+    if not value and systemd.is_dir():
+        return systemd / "ohw"
     shared = tempfile.gettempdir() if len(tempfile.gettempdir()) < 60 else "/tmp"
     # The user's ID is in the name, because another user must not own the directory that contains the sockets.
     return Path(shared) / f"ohw-{os.getuid()}"

@@ -16,7 +16,7 @@ from workbench.protocol.events import Event
 from workbench.protocol.live import LiveEvent, Notice, ReasoningDelta, TextDelta, ToolOutput
 
 INTERVAL = 1 / 12
-_LIVE_LIMIT = 64_000  # characters of one stream kept between two messages; the log has the whole output
+LIVE_LIMIT = 64_000  # characters of one stream kept between two messages; the log has the whole output
 Outgoing: TypeAlias = "Event | LiveEvent"
 
 
@@ -97,9 +97,9 @@ class _Joined:
         self._first = event if self._first is None else self._first
         self._parts.append(event.text)
         self._length += len(event.text)
-        if self._length > 2 * _LIVE_LIMIT:
-            self._parts = ["".join(self._parts)[-_LIVE_LIMIT:]]
-            self._length = _LIVE_LIMIT
+        if self._length > 2 * LIVE_LIMIT:
+            self._parts = ["".join(self._parts)[-LIVE_LIMIT:]]
+            self._length = LIVE_LIMIT
 
     def drain(self) -> list[Outgoing]:
         """Return the joined stream as at most one message, and reset."""

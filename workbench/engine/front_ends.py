@@ -1,13 +1,14 @@
-"""The front ends attached to an engine: which one may send commands, and what each has yet to receive."""
+"""The front ends attached to an engine: which one is in control, and what each has yet to receive."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
 
-from workbench.engine.broadcast import Outgoing
+from workbench.engine.broadcast import LIVE_LIMIT, Outgoing
 from workbench.protocol.codec import Data, encode
-from workbench.protocol.events import EventBase
+from workbench.protocol.events import ActionAbandoned, ActionObserved, EventBase, ModelResponded, RunEnded
+from workbench.protocol.live import ControlState, ReasoningDelta, TextDelta, ToolOutput
 
 _SKIP_LIVE = 512_000
 """Bytes a front end may lag behind before it misses deltas."""
@@ -21,6 +22,8 @@ class FrontEnd:
     def __init__(self, writer: asyncio.StreamWriter, last_seq: int) -> None:
         self._writer = writer
         self.last_seq = last_seq
+        self.control = ControlState()
+        """What it knows about who is in control."""
 
     def forward(self, messages: Iterable[tuple[Outgoing, bytes]]) -> None:
         """Queue messages, without events that it already has; never waits.
@@ -50,30 +53,82 @@ class FrontEnd:
         return self._writer.transport.get_write_buffer_size()
 
 
+class UnfinishedStreams:
+    """The streams that have begun and not ended, for a front end that attaches in the middle of them."""
+
+    def __init__(self) -> None:
+        self._last_seq = 0
+        """The number of the last event that was sent."""
+        self._text: dict[type[TextDelta | ReasoningDelta], str] = {}
+        self._output: dict[str, str] = {}
+        """The output of each running action, by its id."""
+
+    def add(self, message: Outgoing) -> None:
+        """Note a message that is sent to the attached front ends."""
+        if isinstance(message, TextDelta | ReasoningDelta):
+            self._text[type(message)] = self._text.get(type(message), "") + message.text
+        elif isinstance(message, ToolOutput):
+            self._output[message.action_id] = (self._output.get(message.action_id, "") + message.text)[-LIVE_LIMIT:]
+        elif isinstance(message, EventBase):
+            self._last_seq = message.seq
+            if isinstance(message, ModelResponded | RunEnded):
+                self._text.clear()
+            elif isinstance(message, ActionObserved | ActionAbandoned):
+                self._output.pop(message.action_id, None)
+
+    def send_to(self, screen: FrontEnd) -> None:
+        """Send what the streams have brought so far, unless the front end has a later event, which may end them."""
+        if screen.last_seq > self._last_seq:
+            return
+        for kind, text in self._text.items():
+            screen.send(kind(text=text))
+        for action_id, text in self._output.items():
+            screen.send(ToolOutput(action_id=action_id, text=text))
+
+
 class FrontEnds:
-    """All attached front ends, in order of arrival; only the first may send commands."""
+    """All attached front ends. The first is in control: it may send commands, and the others follow."""
 
     def __init__(self) -> None:
         self._screens: list[FrontEnd] = []
+        self._streams = UnfinishedStreams()
 
     def __len__(self) -> int:
         return len(self._screens)
 
     def add(self, screen: FrontEnd) -> None:
-        """Attach a front end."""
+        """Attach a front end; it receives what the running streams have brought so far."""
+        self._streams.send_to(screen)
         self._screens.append(screen)
+        self._announce_control()
 
     def remove(self, screen: FrontEnd) -> None:
-        """Detach a front end; the next one may send commands."""
+        """Detach a front end; if it was in control, the next one is now."""
         if screen in self._screens:
             self._screens.remove(screen)
+            self._announce_control()
 
-    def may_send_commands(self, screen: FrontEnd) -> bool:
-        """Return whether this front end is the one that may send commands."""
+    def has_control(self, screen: FrontEnd) -> bool:
+        """Return whether this front end may send commands."""
         return bool(self._screens) and self._screens[0] is screen
+
+    def grant_control(self, screen: FrontEnd) -> None:
+        """Let this front end be in control; the one that was is again once this one leaves."""
+        self._screens.sort(key=lambda each: each is not screen)
+        self._announce_control()
+
+    def _announce_control(self) -> None:
+        """Tell each front end whether it is in control, if that or the number of the others has changed for it."""
+        for screen in self._screens:
+            control = ControlState(has_control=self.has_control(screen), others=len(self._screens) - 1)
+            if screen.control != control:
+                screen.control = control
+                screen.send(control)
 
     def forward(self, messages: Sequence[Outgoing]) -> None:
         """Send messages to all front ends; each message is encoded once."""
+        for message in messages:
+            self._streams.add(message)
         if not self._screens:
             return
         lines = [(message, encode(message) + b"\n") for message in messages]

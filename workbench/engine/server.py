@@ -18,7 +18,17 @@ from workbench.engine.sockets import is_own, is_screen
 from workbench.engine.worker import Worker
 from workbench.errors import WorkbenchError
 from workbench.protocol.codec import encode
-from workbench.protocol.commands import VERSION, Hello, Leave, NoteWritten, Refused, decode_command, decode_hello
+from workbench.protocol.commands import (
+    VERSION,
+    Command,
+    Hello,
+    Leave,
+    NoteWritten,
+    Refused,
+    RequestControl,
+    decode_command,
+    decode_hello,
+)
 
 if TYPE_CHECKING:
     from workbench.engine.broadcast import Broadcast, Outgoing
@@ -131,6 +141,7 @@ class Server:
 
     async def _converse(self, reader: asyncio.StreamReader, screen: FrontEnd) -> None:
         screen.send(Hello(seen=self._opened.last_seq, pid=os.getpid(), notices=self._opened.notices))
+        self._broadcast.flush()
         screen.forward(_with_line(event) for event in self._opened.events(screen.last_seq))
         screen.forward([_with_line(self._opened.session.state)])
         self._screens.add(screen)
@@ -153,10 +164,7 @@ class Server:
             self._leave(screen, command)
             return False
         try:
-            # any screen of the user may change the user's settings
-            if not (self._screens.may_send_commands(screen) or isinstance(command, NoteWritten)):
-                raise WorkbenchError("another window controls this session; close it first")
-            handle(command, Context(self._opened, screen))
+            self._carry_out(command, screen)
         except WorkbenchError as error:
             screen.send(Refused(reason=str(error)))
         except Exception as error:
@@ -164,6 +172,15 @@ class Server:
             screen.send(Refused(reason=f"that failed inside the engine: {type(error).__name__}: {error}"))
         self._worker.wake()
         return True
+
+    def _carry_out(self, command: Command, screen: FrontEnd) -> None:
+        if isinstance(command, RequestControl):
+            self._screens.grant_control(screen)
+            return
+        # any screen of the user may change the user's settings
+        if not (self._screens.has_control(screen) or isinstance(command, NoteWritten)):
+            raise WorkbenchError("read-only: another screen controls this session; /pen takes control")
+        handle(command, Context(self._opened, screen))
 
     def _leave(self, screen: FrontEnd, command: Leave) -> None:
         self._screens.remove(screen)

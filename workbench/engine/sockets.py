@@ -23,6 +23,8 @@ _PR_SET_DUMPABLE = 4
 _SO_PEERPIDFD = 77
 """The value of this Linux socket option on x86, ARM and RISC-V."""
 _MOST_ANCESTORS = 1000
+_PROBE = 2.0
+"""Seconds to wait for an engine to accept a connection that only asks whether it runs."""
 _SOL_LOCAL, _LOCAL_PEERCRED, _LOCAL_PEERPID = 0, 1, 2
 """The level and options of macOS that Python does not name, see unix(4)."""
 _XUCRED_BYTES = 76
@@ -138,6 +140,14 @@ def connect(path: Path, timeout: float) -> socket.socket | None:
         connection.close()
         return None
     return connection
+
+
+def is_served(path: Path) -> bool:
+    """Return whether an engine of this user listens on `path`."""
+    connection = connect(path, _PROBE) if path.exists() else None
+    if connection is not None:
+        connection.close()
+    return connection is not None
 
 
 def _is_in_the_way(connection: socket.socket) -> bool:

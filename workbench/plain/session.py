@@ -29,7 +29,7 @@ from workbench.plain.narration import (
 )
 from workbench.plain.never_ask import NeverAsk
 from workbench.plain.question import PlainQuestion
-from workbench.protocol.commands import ChangeSettings, Condense, Interrupt, RunUserCommand, SendMessage
+from workbench.protocol.commands import ChangeSettings, Condense, Interrupt, RequestControl, RunUserCommand, SendMessage
 from workbench.protocol.events import CustomCommand, RunEnded
 from workbench.session.mentions import mentioned
 from workbench.text import first_line, visible, well_formed
@@ -63,6 +63,7 @@ WORDS: Final = {
     "compact": "summarize the conversation to free up context",
     "compact undo": "undo the last compaction",
     "send": "send an MCP server's prompt",
+    "pen": "take control of a session that another screen controls",
     "stop": "stop the agent, as Ctrl+C does",
     "quit": "quit, as Ctrl+D does; the session is saved",
     "exit": "same as /quit",
@@ -105,6 +106,7 @@ class Commands:
                 *(line for item in state.items for line in item_lines(item, state.workspace))
             ),
             "compact": lambda: client.send(Condense()),
+            "pen": lambda: client.send(RequestControl()),
             "stop": self._stop,
             "plan": lambda: client.send(ChangeSettings(mode="plan")),
             **others,
@@ -360,7 +362,8 @@ class PlainSession:
         """Ask the next open question, close one that is no longer current, or show the prompt."""
         if self._never_ask.is_open:
             return
-        waiting = [_key(self._state.actions[name]) for name in self._state.waiting]
+        can_answer = self._state.waiting if self._state.has_control else []
+        waiting = [_key(self._state.actions[name]) for name in can_answer]
         if self._question is not None and self._question[0] not in waiting:
             self._question[1].cancel()
             self._question = None
@@ -372,7 +375,8 @@ class PlainSession:
             self._question = (open_ones[0], task)
             task.add_done_callback(self._ended)
         elif self._question is None:
-            is_free = self._is_ready and (bool(self._later) or not self._state.is_running) and not self._sent
+            is_resting = bool(self._later) or not (self._state.is_running and self._state.has_control)
+            is_free = self._is_ready and is_resting and not self._sent
             self._console.ask(_PROMPT if is_free and self._state.work != "starting" else "")
 
     async def _ask(self, key: _QuestionKey, waiting: list[_QuestionKey]) -> None:

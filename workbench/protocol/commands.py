@@ -17,7 +17,7 @@ from workbench.protocol.live import LiveEvent
 from workbench.protocol.rewind import RewindScope
 from workbench.protocol.risk import Mode, Risk
 
-VERSION = 2
+VERSION = 3
 
 
 class Hello(TaggedData):
@@ -188,6 +188,10 @@ class NoteWritten(Command):
     path: str
     digest: str
     """The SHA-256 of the content in hexadecimal digits."""
+
+
+class RequestControl(Command):
+    """Take control, so that this front end may send commands and the one that was in control may not."""
 
 
 class Leave(Command):

@@ -89,6 +89,14 @@ class ChangesRated(LiveBase):
     reasons: tuple[str, ...] = ()
 
 
+class ControlState(LiveBase):
+    """Whether the front end that receives it is in control, so that it may send commands; until then, it is."""
+
+    has_control: bool = True
+    others: int = 0
+    """The number of other front ends attached to the session."""
+
+
 LiveEvent: TypeAlias = (
     TextDelta
     | ReasoningDelta
@@ -99,4 +107,5 @@ LiveEvent: TypeAlias = (
     | PromptReady
     | RewindReady
     | ChangesRated
+    | ControlState
 )

@@ -21,6 +21,7 @@ from textual.widgets import Input, TextArea
 
 from workbench.client.threads import in_daemon
 from workbench.config.settings import Settings
+from workbench.protocol.commands import RequestControl
 from workbench.tui.key_names import with_keys
 from workbench.tui.messages import BehindScrolled
 from workbench.tui.model_setup import ModelSetup
@@ -28,7 +29,6 @@ from workbench.tui.open_screens import (
     open_help,
     open_page,
     open_palette,
-    open_rules,
     open_settings,
 )
 from workbench.tui.problems import Problems
@@ -293,17 +293,20 @@ class WorkbenchApp(TerminalApp):
         """Continue in a fork of the session, from a checkpoint or its end; the session continues on its own."""
         await self.switcher.fork(event)
 
+    def action_request_control(self) -> None:
+        """Take control of a session that another screen controls."""
+        if self.state.has_control or self.session.client is None:
+            self.notify("This screen controls the session already", timeout=3)
+        else:
+            self.session.client.send(RequestControl())
+
     def action_settings(self, search: str = "") -> None:
         """Show all settings, or those that contain the words of `search`."""
         if self.settings_model is not None:
             open_settings(self, self.settings_model, search)
 
-    def action_rules(self) -> None:
-        """Show the rules and what they match in this session."""
-        open_rules(self, self.state, self.session.workspace, self.settings.trusted, self.session.client)
-
     def action_page(self, name: str, argument: str = "") -> None:
-        """Show a page: decisions, trust, servers, usage, tools, problems, the blame of a file or a comparison."""
+        """Show a page: rules, decisions, trust, servers, usage, tools, problems, the blame of a file or a comparison."""
         open_page(self, name, argument)
 
     def action_leave(self) -> None:

@@ -132,6 +132,7 @@ def open_page(app: WorkbenchApp, name: str, argument: str = "") -> None:
     pages: dict[str, Callable[[], None]] = {
         "blame": lambda: open_blame(app, argument),
         "compare": lambda: open_comparison(app, app.switcher.main.review, argument.split()),
+        "rules": lambda: open_rules(app, app.state, app.session.workspace, app.settings.trusted, app.session.client),
         "decisions": lambda: open_decisions(app, app.state),
         "trust": lambda: open_trusted(app, app.settings),
         "servers": lambda: open_servers(app, app.settings, app.session.workspace),

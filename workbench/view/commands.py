@@ -51,7 +51,7 @@ COMMANDS = (
         "compare", "compare with another session, and apply its changes", "app.page('compare')", argument="ID"
     ),
     SlashCommand("copy", "copy the last answer, or the Nth last", "copy_answer", argument="N"),
-    SlashCommand("rules", "allow / ask / deny rules: view, test, add", "app.rules"),
+    SlashCommand("rules", "allow / ask / deny rules: view, test, add", "app.page('rules')"),
     SlashCommand("decisions", "who or what allowed each action, here or in all sessions", "app.page('decisions')"),
     SlashCommand("trust", "directories whose own tools, rules and servers are used: view, revoke", "app.page('trust')"),
     SlashCommand(
@@ -66,6 +66,7 @@ COMMANDS = (
     SlashCommand("search", "search all sessions", "app.sessions", argument="WORDS"),
     SlashCommand("export", "write the session to a file: .md .html .jsonl .svg .cast", "export", argument="FILE"),
     SlashCommand("init", "create or update AGENTS.md", "init", argument="INSTRUCTIONS"),
+    SlashCommand("pen", "take control of a session that another screen controls", "app.request_control"),
     SlashCommand("stop", "stop the agent and cancel pending actions", "stop"),
     SlashCommand("theme", "change theme (live preview)", "app.change_theme", argument="NAME", only_listed=True),
     SlashCommand("setup", "set up a model", "app.setup"),

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         RunEnded,
         SettingsChanged,
     )
+    from workbench.protocol.live import ControlState
     from workbench.session.storage.paging import Branch
 
 NoticeKind: TypeAlias = Literal["info", "finished", "warning", "error"]
@@ -41,6 +42,7 @@ _COMPLETED: Final[dict[str, tuple[str, NoticeKind]]] = {
     "false": ("Not finished", "warning"),
 }
 """The notice of a run that the agent ended although the task is not completed."""
+READ_ONLY: Final = "Read-only: another screen controls this session. /pen takes control"
 _MOST_PATHS: Final = 5
 _FINAL_AMONG: Final = 20
 """The number of items at the end that are searched for the final message of a run."""
@@ -184,6 +186,17 @@ def rewind_notice(event: Rewound) -> NoticeItem:
         parts.append(f"copies of deleted files: ohw restore {event.copies[0]}")
     parts.append("/redo undoes this")
     return NoticeItem(event.seq, "; ".join(parts), "warning" if event.conflicts else "info")
+
+
+def control_notice(state: SessionState, control: ControlState) -> NoticeItem | None:
+    """Return the notice that another front end took or passed control, or attached; None if one of several left."""
+    if control.has_control and not state.has_control:
+        return NoticeItem(0, "This screen controls the session now")
+    if not control.has_control and state.has_control:
+        return NoticeItem(0, "Another screen took control. /pen returns it" if state.others else READ_ONLY)
+    if control.has_control and control.others > state.others:
+        return NoticeItem(0, "Another screen of yours is attached, read-only")
+    return None
 
 
 def fork_notice(event: Forked) -> NoticeItem:

@@ -17,6 +17,7 @@ from workbench.view.notices import (
     NoticeKind,
     branch_notice,
     condensed_notice,
+    control_notice,
     dropped_notice,
     fork_notice,
     nudge_notice,
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
         UserMessage,
         VersionTaken,
     )
-    from workbench.protocol.live import CallProgress, EngineState, ReasoningDelta, TextDelta
+    from workbench.protocol.live import CallProgress, ControlState, EngineState, ReasoningDelta, TextDelta
     from workbench.session.storage.paging import Branch
 
 _ASKED_AFTER: Final = frozenset(("action_observed", "action_abandoned", "agent_nudged", "history_condensed"))
@@ -88,11 +89,20 @@ def engine_state(state: SessionState, event: EngineState) -> Changed:
     return Changed(updated=_leave_queue(state, lambda item: item.seq <= event.sent), status=True)
 
 
+def control_state(state: SessionState, event: ControlState) -> Changed:
+    """Apply which front end controls the session."""
+    notice = control_notice(state, event)
+    state.has_control, state.others = event.has_control, event.others
+    changed = Changed(status=True, waiting=True)
+    return changed.merge(added(state, notice)) if notice else changed
+
+
 def link_lost(state: SessionState, lost: Disconnected) -> Changed:
     """Mark the engine as gone: nothing runs or streams any more, and everything shown stays."""
     changed = Changed(status=True, live=True)
     state.work, state.stalled = "lost", ""
     state.work_detail = lost.reason
+    state.has_control, state.others = True, 0
     for item in state.running.values():
         item.phase = "lost"
         changed.updated.append(item)
@@ -373,6 +383,7 @@ _REDUCERS: Final[dict[str, Callable[[SessionState, Any], Changed]]] = {
     "call_progress": call_progress,
     "tool_output": action_reducer.tool_output,
     "engine_state": engine_state,
+    "control_state": control_state,
     "prompt_ready": lambda state, event: Changed(prompt=event.text),
     "rewind_ready": lambda state, event: Changed(rewind=event),
     "changes_rated": lambda state, event: Changed(rated=event),

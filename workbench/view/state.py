@@ -299,6 +299,10 @@ class SessionState(Struct):
     work_detail: str = ""
     stalled: str = ""
     """Why the engine does not respond although it is alive; empty while it responds."""
+    has_control: bool = True
+    """Whether this front end controls the session; otherwise it is read-only, and another one does."""
+    others: int = 0
+    """The number of other front ends attached to the session."""
     unsaved: bool = False
     """Whether the log cannot be written; the engine does nothing more until it can."""
     cost: float | None = 0.0

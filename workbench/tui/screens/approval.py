@@ -79,7 +79,6 @@ class ApprovalScreen(QuestionScreen[Decision | Later | Renewed | Turn | All | Al
         self.box = QuestionBox(asked, self.proposal, reserve_rows)
         self._editor = ProposalEditor(self.item, self.proposal, self.box)
         self._batch = Batch(self.item, asked.waiting, changed)
-        postpone = partial(self.finish, Later())
         self._keys = DecisionKeys(
             self.item,
             self.proposal,
@@ -87,7 +86,7 @@ class ApprovalScreen(QuestionScreen[Decision | Later | Renewed | Turn | All | Al
             self._batch,
             self.quiet,
             type_in_prompt=type_in_prompt,
-            postpone=postpone,
+            postpone=partial(self.finish, Later()),
         )
         self._fields = self._keys.fields
         self._above = ScreensAbove(self, self.item, self.proposal, self._batch, box=self.box, try_rule=try_rule)

@@ -45,9 +45,10 @@ class PlanOpener:
             self.open()
 
     def open(self) -> bool:
-        """Open the question; return False if no plan is ready or something else is on top of the screen."""
+        """Open the question; return False if no plan is ready, or this screen is covered or read-only."""
         ready, app = plan_ready(self._state), self._screen.app
-        if not ready or self._open is not None or app.screen is not self._screen:
+        is_free = self._open is None and app.screen is self._screen and self._state.has_control
+        if not ready or not is_free:
             return False
         from workbench.tui.screens.plan_approval import PlanScreen
 

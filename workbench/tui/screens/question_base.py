@@ -117,6 +117,7 @@ class QuestionScreen(ModalScreen[ResultT], Generic[ResultT]):
         super().__init__()
         self.quiet = QuietTime(clock, self.set_interval, self.show_keys)
         self.is_finished = False
+        self.is_refused: Callable[[ResultT], bool] = lambda result: False
         self.closing_result: ResultT | None = None
         self.renew: Callable[[], None] = self.withdraw  # called when the action has changed
 
@@ -151,8 +152,8 @@ class QuestionScreen(ModalScreen[ResultT], Generic[ResultT]):
         close_with(self, self.no_answer(), _WITHDRAWN)
 
     def finish(self, result: ResultT) -> None:
-        """Close with the first answer; any later one is ignored."""
-        if not self.is_finished:
+        """Close with the first answer that is not refused; any later one is ignored."""
+        if not (self.is_finished or self.is_refused(result)):
             self.is_finished = True
             self.dismiss(result)
 

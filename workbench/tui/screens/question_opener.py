@@ -11,14 +11,25 @@ from workbench.client.client import Client
 from workbench.tui.messages import QuestionRang
 from workbench.tui.widgets.dock_space import DockSpace
 from workbench.tui.widgets.prompt import Prompt
-from workbench.view.approval.questions import All, Asked, Decision, Later, QuestionQueue, Renewed, TextAnswer, Turn
+from workbench.view.approval.questions import (
+    All,
+    Always,
+    Asked,
+    Decision,
+    Later,
+    QuestionQueue,
+    Renewed,
+    TextAnswer,
+    Turn,
+)
+from workbench.view.notices import READ_ONLY
 from workbench.view.state import ActionItem, Changed, NoticeItem, SessionState
 
 if TYPE_CHECKING:
     from workbench.tui.screens.agent_question import AnswerScreen
     from workbench.tui.screens.approval import ApprovalScreen
     from workbench.view.approval.proposal import Proposal
-    from workbench.view.approval.questions import Always, Outcome, TextAnswer
+    from workbench.view.approval.questions import Outcome
 
 _Question = tuple[str, str, int]
 """Identifies a question: id and fingerprint of the action, and the number of the event that asked."""
@@ -39,6 +50,7 @@ class QuestionOpener:
         self._proposals: dict[tuple[str, str], Proposal] = {}
         """The waiting actions with the user's edits, by id and fingerprint."""
         self._open: tuple[_Question, ApprovalScreen | AnswerScreen] | None = None
+        self._had_control = True
 
     @property
     def _prompt(self) -> Prompt:
@@ -54,6 +66,9 @@ class QuestionOpener:
         self._withdraw_settled(waiting)
         if self._open is not None and self._open[0][0] in waiting:
             self._open[1].update_waiting([self._state.actions[action_id] for action_id in waiting])
+            if self._state.has_control and not self._had_control:
+                self._open[1].quiet.restart()  # a key meant for a read-only screen is no answer
+        self._had_control = self._state.has_control
         app = self._screen.app
         is_covered = app.screen is not self._screen
         action_id = self._queue.next_to_open(waiting, prompt_text=self._prompt.text, is_covered=is_covered)
@@ -112,9 +127,17 @@ class QuestionOpener:
             screen: AnswerScreen | ApprovalScreen = self._answer_screen(item, is_called)
         else:
             screen = self._approval_screen(item, waiting, note, news)
+        screen.is_refused = self._is_refused
         question = _question(item)
         self._open = (question, screen)
         self._screen.app.push_screen(screen, lambda result: self._closed(question, result))
+
+    def _is_refused(self, result: Outcome | None) -> bool:
+        """Return whether the result is an answer, which a screen that is not in control cannot give; say so."""
+        is_refused = not self._state.has_control and isinstance(result, Decision | Always | All | TextAnswer)
+        if is_refused:
+            self._screen.notify(READ_ONLY, severity="warning", markup=False)
+        return is_refused
 
     def _approval_screen(self, item: ActionItem, waiting: list[str], note: str, news: str) -> ApprovalScreen:
         from workbench.tui.screens.approval import ApprovalScreen

@@ -20,7 +20,7 @@ class RejectedKeyOpener:
     def refresh(self, changed: Changed | None) -> None:
         """Open the form if the API key was rejected just now; `changed` is None if the history was loaded."""
         rejected = self._state.rejected_key
-        if rejected is None or rejected.seq == self._handled:
+        if rejected is None or rejected.seq == self._handled or not self._state.has_control:
             return
         self._handled = rejected.seq
         is_free = self._screen.app.screen is self._screen and not self._screen.query_one(Prompt).text

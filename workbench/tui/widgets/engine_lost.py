@@ -1,4 +1,7 @@
-"""A line on every modal screen while the engine has stopped or does not respond, with what the user can do."""
+"""A line on every modal screen while no answer can reach the agent, with what the user can do.
+
+The engine has stopped or does not respond, or another screen controls the session.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from workbench.text import visible
+from workbench.view.notices import READ_ONLY
 from workbench.view.state import SessionState
 
 
@@ -22,9 +26,12 @@ class EngineLost(Static):
 
 
 def show_engine_lost(app: App[Any], state: SessionState) -> None:
-    """Show the line on every modal while the engine is gone or does not respond, and remove it afterwards."""
+    """Show the line on every modal while an answer cannot reach the agent, and remove it afterwards."""
     reason = state.work_detail if state.work == "lost" else state.stalled
     line = Content.styled(f"✗ {visible(reason, lines=False)}", "bold $sign-failed")
+    if not reason and not state.has_control:
+        reason = READ_ONLY
+        line = Content.styled(READ_ONLY, "bold $warning")
     for screen in app.screen_stack:
         if not isinstance(screen, ModalScreen):
             continue

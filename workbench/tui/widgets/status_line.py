@@ -115,7 +115,7 @@ class StatusLine(Widget):
 
 
 def filled_template(template: str, state: SessionState, workspace: Path, branch: str, width: int) -> Content:
-    """Return the line from the user's template, cut to `width` cells, with "not saved" if the session is not saved."""
+    """Return the line from the user's template, cut to `width` cells, and the alerts."""
     fields = {
         "directory": Content(visible_path(from_home(workspace))),
         "branch": Content.styled(branch, "$secondary"),
@@ -126,8 +126,8 @@ def filled_template(template: str, state: SessionState, workspace: Path, branch:
     }
     parts = re.split(r"\{(\w+)\}", template)
     line = Content.assemble(*(fields[part] if at % 2 else Content(part) for at, part in enumerate(parts)))
-    unsaved = Content.styled(f"  {_NOT_SAVED}", _NOT_SAVED_STYLE) if state.unsaved else Content("")
-    return Content.assemble(line.truncate(max(1, width - unsaved.cell_length), ellipsis=True), unsaved)
+    alerts = Content.assemble(*(Content.assemble("  ", alert) for alert in _alerts(state)))
+    return Content.assemble(line.truncate(max(1, width - alerts.cell_length), ellipsis=True), alerts)
 
 
 def status_text(state: SessionState, workspace: Path, branch: str, width: int) -> Content:
@@ -175,9 +175,13 @@ def _session_parts(state: SessionState) -> list[Content]:
     ]
     if state.scripted:
         parts[1:2] = [Content.styled("scripted model", "bold $secondary")]
-    if state.unsaved:
-        parts.append(Content.styled(_NOT_SAVED, _NOT_SAVED_STYLE))
-    return [part for part in parts if part.plain]
+    return [part for part in (*parts, *_alerts(state)) if part.plain]
+
+
+def _alerts(state: SessionState) -> list[Content]:
+    """Return what must never be dropped: that another screen controls the session, or that it is not saved."""
+    read_only = [] if state.has_control else [Content.styled("read-only", "bold $warning")]
+    return [*read_only, *([Content.styled(_NOT_SAVED, _NOT_SAVED_STYLE)] if state.unsaved else [])]
 
 
 def _mode(state: SessionState) -> Content:
