@@ -87,7 +87,10 @@ async def test_every_key_of_each_panel_is_listed(size):
             await wait_until(pilot, lambda: len(app.screen_stack) == 1)
 
 
-@pytest.mark.parametrize(
+SCREENS = ["settings", "sessions", "palette", "model", "change_theme", "page('rules')", "diff"]
+
+
+@pytest.mark.parametrize("action", SCREENS)
     "action", ["settings", "sessions", "palette", "model", "change_theme", "page('rules')", "diff"]
 )
 async def test_help_lists_each_screens_keys_and_escape_returns(action, tmp_path, monkeypatch):

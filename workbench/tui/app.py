@@ -306,7 +306,7 @@ class WorkbenchApp(TerminalApp):
             open_settings(self, self.settings_model, search)
 
     def action_page(self, name: str, argument: str = "") -> None:
-        """Show a page: rules, decisions, trust, servers, usage, tools, problems, the blame of a file or a comparison."""
+        """Show a page: rules, decisions, trust, servers, usage, tools, problems, blame of a file or comparison."""
         open_page(self, name, argument)
 
     def action_leave(self) -> None:
