@@ -367,6 +367,13 @@ class Settings:
         unit="messages",
         unset="never",
     )
+    commit_trailers: bool = setting(
+        False,
+        Switch(),
+        "Commit trailers",
+        "Let /commit name the models (Assisted-by) and the session at the end of the message.",
+        group="History",
+    )
     theme: str = setting(
         "ohw-dark",
         Text(),

@@ -129,10 +129,11 @@ def open_rules(
 
 def open_page(app: WorkbenchApp, name: str, argument: str = "") -> None:
     """Show the page of this name, unless it is shown already; `argument` is a file to blame, or sessions to compare."""
-    pages: dict[str, Callable[[], None]] = {
+    pages: dict[str, Callable[[], object]] = {
         "blame": lambda: open_blame(app, argument),
         "compare": lambda: open_comparison(app, app.switcher.main.review, argument.split()),
         "rules": lambda: open_rules(app, app.state, app.session.workspace, app.settings.trusted, app.session.client),
+        "commit": lambda: app.run_worker(propose_commit(app)),
         "decisions": lambda: open_decisions(app, app.state),
         "trust": lambda: open_trusted(app, app.settings),
         "servers": lambda: open_servers(app, app.settings, app.session.workspace),
@@ -180,6 +181,24 @@ def open_comparison(app: App[Any], review: Review, others: Sequence[str]) -> Non
         names = (current, *others)
         screen = ComparisonScreen(partial(compare_sessions, where, names), partial(run_checks, names), review)
         app.push_screen(screen)
+
+
+async def propose_commit(app: WorkbenchApp) -> None:
+    """Put the command that commits the session's changes into the prompt, where the user can edit and send it."""
+    from workbench.tui.widgets.prompt import Prompt
+    from workbench.view.commit_message import commit_command, uncommitted
+
+    state, workspace = app.state, app.session.workspace
+    try:
+        files = await in_daemon(lambda: uncommitted(workspace, list(state.changes)))
+    except WorkbenchError as error:
+        app.notify(visible(str(error)), severity="warning", markup=False)
+        return
+    if files:
+        line = commit_command(state, files, has_trailers=app.settings.commit_trailers)
+        app.switcher.main.query_one(Prompt).restore_text(line)
+    else:
+        app.notify("nothing that this session changed is left to commit", severity="warning", markup=False)
 
 
 def open_decisions(app: App[Any], state: SessionState) -> None:

@@ -43,6 +43,7 @@ COMMANDS = (
     SlashCommand(
         "blame", "who wrote each line: action, prompt and model, or you", "app.page('blame')", argument="FILE"
     ),
+    SlashCommand("commit", "propose a git commit of what the agent changed, to edit first", "app.page('commit')"),
     SlashCommand("rewind", "go back: conversation, files or both, with a preview", "past('rewind')"),
     SlashCommand("time", "look back: the session as it was at any event", "past('time')"),
     SlashCommand("fork", "continue in a new session, from here or from an earlier event", "app.fork", argument="EVENT"),

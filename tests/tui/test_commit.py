@@ -1,0 +1,90 @@
+"""`/commit` proposes a commit of what the session changed; nothing is committed before the user sends the command."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from tests.tui.app_driver import wait_until, workbench_app
+from tests.tui.blame_files import keep_blamed
+from tests.tui.fake_client import FakeClient
+from tests.tui.sample_session import Script
+from workbench.errors import WorkbenchError
+from workbench.protocol import events as ev
+from workbench.tui.screens.main import MainScreen
+from workbench.tui.widgets.prompt import Prompt
+from workbench.view.commit_message import commit_command, message_parts, uncommitted
+
+SUBJECT = "Raise an error for unknown countries"
+ACTIONS = "- Add the table of taxes (shop.py)\n- Check the country (shop.py)"
+
+
+def git(directory, *words: str) -> str:
+    names = ("-c", "user.name=a", "-c", "user.email=a@b.c")
+    return subprocess.run(["git", *names, *words], cwd=directory, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture
+def script(directory, monkeypatch, tmp_path) -> Script:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    return keep_blamed(directory)
+
+
+@pytest.mark.parametrize("has_trailers", [False, True])
+async def test_command_is_put_into_the_prompt_and_commits_only_the_files_of_the_session(
+    script, directory, has_trailers
+):
+    client = FakeClient(script.events)
+    app = workbench_app(client, directory=directory, set={"commit_trailers": has_trailers})
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait_until(pilot, lambda: app.state.session_id == "s1" and app.state.changes)
+        await pilot.press(*"/commit", "enter")
+        prompt = app.screen.query_one(Prompt)
+        await wait_until(pilot, lambda: prompt.text.startswith("!git -C "))
+        assert isinstance(app.screen, MainScreen)
+        assert client.commands == [], "nothing runs before the user sends it"
+        command = prompt.text.removeprefix("!")
+    for name, value in (("user.name", "a"), ("user.email", "a@b.c")):
+        git(directory, "config", name, value)
+    subprocess.run(["sh", "-c", command], cwd="/", check=True, capture_output=True)
+    trailers = "\n\nAssisted-by: m\nSession: s1" if has_trailers else ""
+    assert git(directory, "log", "-1", "--format=%B").strip() == f"{SUBJECT}\n\n{ACTIONS}{trailers}"
+    assert git(directory, "show", "--name-only", "--format=").split() == ["shop.py"]
+    assert git(directory, "status", "--porcelain").split() == ["??", "new.py"]
+    assert uncommitted(directory, [str(directory / "shop.py")]) == []
+
+
+@pytest.mark.starts
+def test_ignored_files_and_files_elsewhere_are_left_out(script, directory, tmp_path):
+    (directory / ".gitignore").write_text("*.log\n")
+    (directory / "a.log").write_text("x")
+    paths = [str(directory / name) for name in ("a.log", "shop.py")]
+    assert uncommitted(directory, [*paths, str(tmp_path / "other.py")]) == ["shop.py"]
+    with pytest.raises(WorkbenchError, match="needs a git repository"):
+        uncommitted(tmp_path / "data", [str(tmp_path / "data/x")])
+
+
+@pytest.mark.starts
+def test_names_and_prompts_cannot_become_commands():
+    script = Script().start(workspace="/w").user("it's $(touch owned) \x1b[31m").answer("")
+    action_id = script.propose("execute_bash", "LOW", "write; it", command="true")
+    script.end(action_id, "", files=(ev.FileDelta(path="/w/-a b'c.py", before=None, after="x\n"),))
+    line = commit_command(script.state(), ["-a b'c.py"], has_trailers=True)
+    shown = line.removeprefix("!").replace("git ", "printf '<%s>' ", 2)
+    words = subprocess.run(["sh", "-c", shown], check=True, capture_output=True, text=True, cwd="/").stdout
+    assert "<./-a b'c.py>" in words
+    assert "<it's $(touch owned) " in words
+    assert "\x1b" not in line
+
+
+def test_several_prompts_are_listed_and_actions_without_these_files_are_not():
+    script = Script().start(workspace="/w")
+    for name in ("a.py", "b.py", "c.py"):
+        script.user(f"write {name}").answer("")
+        action_id = script.propose("execute_bash", "LOW", f"Write {name}", command="true")
+        script.end(action_id, "", files=(ev.FileDelta(path=f"/w/{name}", before=None, after="x\n"),))
+    subject, asked, actions = message_parts(script.state(), ["a.py", "c.py"], has_trailers=False)
+    assert subject == "write a.py"
+    assert asked == "Asked: write a.py\nAsked: write c.py"
+    assert actions == "- Write a.py (a.py)\n- Write c.py (c.py)"

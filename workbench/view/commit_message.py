@@ -1,0 +1,79 @@
+"""The commit that `/commit` proposes: the files of the session that differ from the last one, and a message.
+
+The message is made from the log, without a model, and goes into the prompt as a command, where the user edits it.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+
+from workbench.errors import WorkbenchError
+from workbench.files.git import run_git
+from workbench.session.session_names import without_secrets
+from workbench.text import first_line, revealed, visible_path
+from workbench.view.formatting.actions import short_path, title_of
+from workbench.view.state import ActionItem, SessionState, UserItem
+
+_SUBJECT, _LINE = 72, 100
+_MOST_FILES, _MOST_LINES = 200, 30
+
+
+def uncommitted(workspace: Path, paths: Collection[str]) -> list[str]:
+    """Return those of the paths, relative to the workspace, that differ from the last commit; ignored ones do not.
+
+    Raises WorkbenchError if the workspace is in no git repository.
+    """
+    inside = sorted(os.path.relpath(path, workspace) for path in paths if Path(path).is_relative_to(workspace))
+    if not inside:
+        return []
+    command = ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--", *inside[:_MOST_FILES]]
+    answer = run_git(command, cwd=workspace)
+    if not answer.ok:
+        raise WorkbenchError(f"/commit needs a git repository: {first_line(answer.error or 'git failed')}")
+    prefix = run_git(["rev-parse", "--show-prefix"], cwd=workspace).output.strip()
+    names = (entry[3:].removeprefix(prefix) for entry in answer.output.split(b"\0") if entry)
+    return list(map(os.fsdecode, names))
+
+
+def commit_command(state: SessionState, files: Sequence[str], *, has_trailers: bool) -> str:
+    """Return the line for the prompt that commits these files of the workspace."""
+    git = f"git -C {shlex.quote(state.workspace)}"
+    names = " ".join(shlex.quote(f"./{name}") for name in files)
+    parts = " ".join(f"-m {shlex.quote(part)}" for part in message_parts(state, files, has_trailers=has_trailers))
+    return f"!{git} add -A -- {names} && {git} commit {parts} -- {names}"
+
+
+def message_parts(state: SessionState, files: Sequence[str], *, has_trailers: bool) -> list[str]:
+    """Return the paragraphs of the message: the subject, the prompts and actions, and the trailers."""
+    prompts: dict[str, None] = {}
+    actions: list[str] = []
+    models: dict[str, None] = {}
+    prompt = ""
+    for item in state.items:
+        if isinstance(item, UserItem):
+            prompt = item.text if not (item.withdrawn or item.queued) else prompt
+        elif isinstance(item, ActionItem) and (changed := list(_changed(item, state.workspace, files))):
+            prompts[prompt] = None
+            actions.append(f"- {_one_line(title_of(item, state.workspace).text, _LINE)} ({', '.join(changed)})")
+            models |= {item.response.model: None} if item.response is not None and not item.by_user else {}
+    asked = [_one_line(text, _LINE) for text in prompts if text]
+    subject = _one_line(next(iter(prompts), ""), _SUBJECT) or "Update files"
+    body = [f"Asked: {text}" for text in asked[:_MOST_LINES]] if len(asked) > 1 else []
+    paragraphs = [subject, "\n".join(body), "\n".join(actions[:_MOST_LINES])]
+    if has_trailers:
+        trailers = [*(f"Assisted-by: {_one_line(model, _LINE)}" for model in models), f"Session: {state.session_id}"]
+        paragraphs.append("\n".join(trailers))
+    return [part for part in paragraphs if part]
+
+
+def _changed(item: ActionItem, workspace: str, files: Collection[str]) -> Iterator[str]:
+    for file in item.files:
+        if os.path.relpath(file.path, workspace) in files:
+            yield visible_path(short_path(file.path, workspace))
+
+
+def _one_line(text: str, width: int) -> str:
+    return without_secrets(first_line(text.strip(), width, revealed))
