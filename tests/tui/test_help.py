@@ -91,8 +91,6 @@ SCREENS = ["settings", "sessions", "palette", "model", "change_theme", "page('ru
 
 
 @pytest.mark.parametrize("action", SCREENS)
-    "action", ["settings", "sessions", "palette", "model", "change_theme", "page('rules')", "diff"]
-)
 async def test_help_lists_each_screens_keys_and_escape_returns(action, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     book = SettingsModel(Locations.from_environment({"HOME": str(tmp_path)}), Settings(), {})
