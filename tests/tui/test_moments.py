@@ -65,7 +65,9 @@ def path(events, tmp_path_factory) -> Path:
 @pytest.fixture
 def small_parts(monkeypatch):
     monkeypatch.setattr(moments_module, "_LEAST", 30)
-    monkeypatch.setattr(moments_module, "_MARGIN", 20)
+    monkeypatch.setattr(moments_module, "_BEHIND", 20)
+    monkeypatch.setattr(moments_module, "_AHEAD", 20)
+    monkeypatch.setattr(moments_module, "_INTERVAL", 9)
 
 
 def cut_off(events: list[ev.Event], seq: int, directory: Path) -> SessionState:

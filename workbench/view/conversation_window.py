@@ -102,10 +102,10 @@ class Window:
         before, self.first = self.first, min(self.last, self.first + count)
         return range(before, self.first)
 
-    def fill(self) -> WindowStep:
-        """Mount a chunk before the run, as far as there is room; unmount nothing."""
+    def fill(self, count: int = CHUNK) -> WindowStep:
+        """Mount up to `count` items before the run, as far as there is room; unmount nothing."""
         start = self.first
-        self.first = min(start, self._first_that_fits(self._chunk_before(start)))
+        self.first = min(start, self._first_that_fits(self._chunk_before(start, count)))
         return WindowStep(mount=range(self.first, start))
 
     def older(self) -> WindowStep:
@@ -145,10 +145,10 @@ class Window:
             first -= 1
         return first
 
-    def _chunk_before(self, end: int) -> int:
+    def _chunk_before(self, end: int, count: int = CHUNK) -> int:
         """Return the start of a chunk of shown items before `end`."""
         start, visible_items = end, 0
-        while start > 0 and visible_items < CHUNK:
+        while start > 0 and visible_items < count:
             start -= 1
             visible_items += bool(self._weight(start))
         return start

@@ -6,9 +6,12 @@ older items are read on request.
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Sequence
 from copy import copy
+from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,13 +26,16 @@ from workbench.view.follower import begin_after, settled
 from workbench.view.formatting.timeline_rows import has_row
 from workbench.view.read_groups import is_hidden
 from workbench.view.reducer import apply
-from workbench.view.state import Item, SessionState
+from workbench.view.state import Item, NoticeItem, Reads, SessionState
 
 _LEAST: Final = 160
 """The fewest events before a moment whose items are at hand, unless the session has fewer."""
-_MARGIN: Final = 120
-"""Events on either side of a moment that are read with it, for the next steps."""
-_MOST_PARTS: Final = 8
+_BEHIND: Final = 500
+_AHEAD: Final = 120
+"""Events after a moment that are read with it, and before those that it needs, for the next steps."""
+_INTERVAL: Final = 60
+"""Events from one state that is saved to the next one."""
+_MOST_PARTS: Final = 3
 _OF_EVERY_BRANCH: Final = (Branch, ModelAsked, SettingsChanged)
 _MESSAGES: Final = "SELECT seq FROM events WHERE kind IN ('user_message', 'person_command') ORDER BY seq"
 
@@ -42,13 +48,21 @@ class PastState(Struct, frozen=True):
     past: Past | None
 
 
+class _SavedState(Struct, frozen=True):
+    """The state after the first `count` events of a part, of which `event` is the last."""
+
+    count: int
+    event: Event | None
+    state: SessionState
+
+
 class _Part(Struct, frozen=True):
-    """Events of the path that was active at each event from `first` to `last`, and the state before them."""
+    """Events of the path that was active at each event from `first` to `last`, and the states at some of them."""
 
     first: int
     last: int
     events: list[Event | Branch]
-    before: SessionState | None
+    states: list[_SavedState]
     past: Past | None
 
 
@@ -78,11 +92,9 @@ class Moments:
         self.read(seq)
         part = self._part(seq)
         assert part is not None
-        state = SessionState()
-        last: Event | None = None
-        if part.before is not None:
-            begin_after(state, _copy(part.before))
-        for event in part.events:
+        nearest = next(each for each in reversed(part.states) if each.event is None or each.event.seq <= seq)
+        state, last = copy_of(nearest.state), nearest.event
+        for event in islice(part.events, nearest.count, None):
             if not isinstance(event, Branch):
                 if event.seq > seq:
                     break
@@ -100,11 +112,13 @@ class Moments:
             rewinds = [rewind.seq for rewind in rewinds_of(store)]
             first = max((each for each in rewinds if each <= seq), default=1)
             last = min((each - 1 for each in rewinds if each > seq), default=store.last_seq)
-        last = max(seq, min(last, seq + _MARGIN))
-        history, events = self._history(seq, last, _LEAST + _MARGIN + last - seq)
-        if history.digest is None:
-            return _Part(first, last, events, None, history.past)
-        return _Part(max(first, history.digest.start + _LEAST), last, events, settled(history.digest), history.past)
+        last = max(seq, min(last, seq + _AHEAD))
+        history, events = self._history(seq, last, _LEAST + _BEHIND + last - seq)
+        state = SessionState()
+        if history.digest is not None:
+            begin_after(state, settled(history.digest))
+            first = max(first, history.digest.start + _LEAST)
+        return _Part(first, last, events, _states(state, events), history.past)
 
     def _history(self, seq: int, last: int, least: int) -> tuple[EventHistory, list[Event | Branch]]:
         """Read that many events up to event `last`; more if a rewind took most of those before `seq` off the path."""
@@ -116,13 +130,42 @@ class Moments:
         return self._history(seq, last, 4 * least)
 
 
-def _copy(state: SessionState) -> SessionState:
-    """Return a copy of a state without items, which can be changed without changing the other one."""
-    tasks = [replace(task, steps=[*task.steps]) for task in state.tasks]
-    changes, turn_changes = (
-        {path: copy(file) for path, file in files.items()} for files in (state.changes, state.turn_changes)
+def _states(state: SessionState, events: Sequence[Event | Branch]) -> list[_SavedState]:
+    """Return the state before the events, and a copy of it after each `_INTERVAL` of them."""
+    states, last = [_SavedState(0, None, copy_of(state))], None
+    for count, event in enumerate(events, 1):
+        apply(state, event)
+        last = last if isinstance(event, Branch) else event
+        if count % _INTERVAL == 0:
+            states.append(_SavedState(count, last, copy_of(state)))
+    return states
+
+
+def copy_of(state: SessionState) -> SessionState:
+    """Return a copy of a state to which events can be applied without changing the other one."""
+    copies: dict[int, Any] = {id(item): copy(item) for item in (*state.items, *state.actions.values())}
+    for item in copies.values():
+        if isinstance(item, NoticeItem) and item.run is not None:
+            item.run = replace(item.run, files=dict(item.run.files))
+    groups = {id(item.reads): item.reads for item in state.actions.values() if item.reads is not None}
+    for group in groups.values():
+        reads = Reads()
+        reads.items, reads.is_open = [copies[id(item)] for item in group.items], group.is_open
+        for item in reads.items:
+            item.reads = reads
+    return replace(
+        state,
+        items=[copies[id(item)] for item in state.items],
+        actions={name: copies[id(item)] for name, item in state.actions.items()},
+        running={name: copies[id(item)] for name, item in state.running.items()},
+        queued=deque(copies[id(item)] for item in state.queued),
+        waiting=[*state.waiting],
+        tasks=[replace(task, steps=[*task.steps]) for task in state.tasks],
+        changes={path: copy(file) for path, file in state.changes.items()},
+        turn_changes={path: copy(file) for path, file in state.turn_changes.items()},
+        fallbacks=set(state.fallbacks),
+        delegate_responses=dict(state.delegate_responses),
     )
-    return replace(state, tasks=tasks, changes=changes, turn_changes=turn_changes)
 
 
 def _stop(state: SessionState, last: Event | None) -> None:

@@ -32,6 +32,8 @@ if TYPE_CHECKING:  # Markdown is not needed before the first message
 _RETRIES: Final = 6
 """Number of times to scroll again to a revealed item while its neighbors are laid out."""
 
+_FEW: Final = 3
+"""Older items that are mounted at once after some were removed at the end, as in the time view."""
 _NEAR: Final = 4 * CHUNK
 """Earlier parts of the session are read once this many items or fewer remain above the mounted ones."""
 
@@ -110,7 +112,7 @@ class MountedItems:
             self._prepend(len(changed.earlier))
         if changed.removed:
             self.window.cut(len(state.items) - len(changed.added))
-            self._panel.call_after_refresh(self.fill)
+            self._panel.call_after_refresh(self.fill, _FEW)
         if changed.added:
             self._finish_stream(changed.added)
             follows = self._panel.follows and not self.is_loading
@@ -175,16 +177,16 @@ class MountedItems:
             self._replace(self.window.around(0, len(self._items)))
             self._panel.scroll_home(animate=False)
 
-    def fill(self) -> None:
-        """Mount older items while the mounted ones, such as folded cards, are fewer rows than the terminal has."""
+    def fill(self, count: int = CHUNK) -> None:
+        """Mount older items, `count` at once, while the mounted ones are fewer rows than the terminal has."""
         panel = self._panel
         is_full = panel.max_scroll_y > 0 and panel.virtual_size.height >= panel.app.size.height
         if self.is_loading or is_full or not self.window.first or not panel.size.height:
             return
-        mount = self.window.fill().mount
+        mount = self.window.fill(count).mount
         if mount:
             self._apply(WindowStep(mount), before=0 if panel.children else None)
-            panel.call_after_refresh(self.fill)
+            panel.call_after_refresh(self.fill, count)
 
     @property
     def wants_earlier(self) -> bool:
