@@ -17,6 +17,10 @@ TABLE = {
     "main screen: finished": ("main/finished", ["✓ Finished"]),
     "main screen: a failed command, and a run that ends by an error": ("main/failed", ["exit 2", "OPENAI_API_KEY"]),
     "main screen: the engine has ended": ("main_states/engine_gone", ["The agent process stopped"]),
+    "main screen: controlled by another screen": (
+        "main_states/controlled_by_another_screen",
+        ["read-only", "/pen takes control"],
+    ),
     "main screen: not saved": ("main_states/not_saved", ["not saved"]),
     "main screen: a tiny terminal": ("main_states/tiny", ["/calc", "Ask anything"]),
     "conversation: cards and reasoning folded and open": ("timeline/folding", ["The sign is lost."]),

@@ -38,8 +38,6 @@ FROM events WHERE kind = 'version_taken'
   AND (json_extract(json, '$.version') <> '' OR instr(json, 'no file versions') > 0) ORDER BY seq"""
 _STARTED: Final = "SELECT json FROM events WHERE seq = 1"
 _COUNT: Final = "SELECT count(*), max(seq), max(at) FROM events"
-_MAPPED: Final = 1 << 30
-"""The most bytes of a session file that are mapped into memory."""
 _NOT_TAKEN: Final = "there are no file versions"
 _MANY_FILES: Final = "an action changed more files than its session lists"
 
@@ -277,12 +275,6 @@ class _RowReader:
         return Writer("agent" if action_id else "outside", moment, session, seq, action_id)
 
 
-def _mapped(store: Store) -> Store:
-    """Let SQLite map the file into memory: a long text has many pages, and reading each by a call takes longer."""
-    list(store.query(f"PRAGMA mmap_size = {_MAPPED}"))
-    return store
-
-
 class Contents:
     """Reads the texts of states; only the last few session files stay open."""
 
@@ -305,7 +297,7 @@ class Contents:
         return self._from_versions(content.directory, name) if source == "git" else ""
 
     def _store(self, path: Path) -> Store:
-        store = self._stores.pop(path, None) or _mapped(Store.open(path, readonly=True))
+        store = self._stores.pop(path, None) or Store.open(path, readonly=True)
         self._stores[path] = store
         if len(self._stores) > self._MOST_OPEN:
             self._stores.pop(next(iter(self._stores))).close()
