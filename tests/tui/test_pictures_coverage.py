@@ -95,7 +95,7 @@ TABLE = {
     "diff viewer: reviewed files": ("diff_viewer/reviewed", ["2 of 4 files left"]),
     "diff viewer: a hunk taken back": ("diff_viewer/taken_back", ["Reverted hunk"]),
     "diff viewer: no text": ("diff_viewer/not_text", ["binary: 51,204 bytes"]),
-    "sessions": ("sessions/list", ["Sessions", "needs you", "price ?"]),
+    "sessions": ("sessions/list", ["Sessions", "needs you", "no price"]),
     "sessions: words searched in all of them": ("sessions/tests_pass", ["6 found", "Enter Open"]),
     "settings": ("settings_screen/settings", ["Settings", "1 invalid setting"]),
     "settings: a value from a few": ("settings_screen/setting_choices", ["Every action would run without a question"]),

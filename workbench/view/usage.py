@@ -29,7 +29,9 @@ _BAR: Final = 24
 _COLUMN_BARS: Final = "▂▃▄▅▆▇█"
 """Bars of one cell, from low to high."""
 _LIMIT_BAR: Final = 12
-_PART_BAR: Final = 8
+_PART_BAR: Final = 3
+_EIGHTHS: Final = "▏▎▍▌▋▊▉"
+"""The parts of a cell, from one to seven eighths."""
 
 
 @dataclass
@@ -204,7 +206,8 @@ def _context(state: SessionState, width: int, limits: UsageLimits) -> Iterator[L
 
 
 def _part(words: str, part: int, used: int) -> Line:
-    bar = "■" * max(1, round(_PART_BAR * part / used)) if used else ""
+    cells, eighths = divmod(max(1, round(8 * _PART_BAR * part / used)) if used else 0, 8)
+    bar = "█" * cells + (_EIGHTHS[eighths - 1] if eighths else "")
     return [Piece(f"{words} {tokens(part)} ", "dim"), Piece(bar, "accent"), Piece(f" {percent(part, used)}", "dim")]
 
 

@@ -60,7 +60,9 @@ class TimeScreen(SessionScreen):
     def __init__(self, opener: TimeOpener, live: SessionState, session: AppSession, moments: Moments, seq: int) -> None:
         """`opener` has what can be done in the present, once this screen is closed."""
         super().__init__()
-        state = self.state = SessionState(workspace=live.workspace, only_turn=live.only_turn, work="idle")
+        state = self.state = SessionState(
+            workspace=live.workspace, only_turn=live.only_turn, work="idle", mode=live.mode, model=live.model
+        )
         client = self._client = ReadOnlyClient(self._refuse)
         self._status, self._hints = StatusLine(state, session.workspace), KeyHints()
         scrubber = self.scrubber = Scrubber(

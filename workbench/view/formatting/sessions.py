@@ -128,7 +128,7 @@ def _tail(row: SessionRow, width: int) -> Line:
     if width >= _WITH_LINES:
         tail += _changed_lines(row, is_close=width < _WITH_WIDE_LINES)
     if width >= _WITH_COST:
-        cost = "" if entry.damaged else "price ?" if entry.cost is None else f"${entry.cost:.2f}"
+        cost = "" if entry.damaged else "no price" if entry.cost is None else f"${entry.cost:.2f}"
         tail += [Piece(pad(cost, 9, right=True), "dim"), Piece("  ")]
     return [*tail, Piece(pad(state, 9), style), Piece(pad(f"{entry.updated.astimezone():%H:%M}", 7, right=True), "dim")]
 
