@@ -8,12 +8,13 @@ import json
 import re
 import shutil
 from pathlib import Path
+from typing import get_args
 from xml.etree import ElementTree
 
 import pytest
 
 from tests.sandbox import Sandbox
-from workbench.protocol.events import event_from_json
+from workbench.protocol.events import Event, event_from_json
 from workbench.session.storage.store import Store
 from workbench.tui.screen_export import picture
 
@@ -25,6 +26,11 @@ EVENTS = json.loads((RECORDED / "events.json").read_text())
 def session(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     """A copy of a recorded session: SQLite writes beside a file even if it only reads it."""
     return Path(shutil.copy(RECORDED / f"{request.param}.session", tmp_path))
+
+
+def test_each_kind_of_event_has_a_recorded_file():
+    kinds = {event.__struct_config__.tag for event in get_args(Event)}
+    assert kinds == set(EVENTS)
 
 
 @pytest.mark.parametrize(("session", "kind"), [(kind, kind) for kind in EVENTS], indirect=["session"])
