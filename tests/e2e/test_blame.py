@@ -144,6 +144,8 @@ def test_agent_trace_record_has_the_ranges_of_each_contributor_at_the_commit(san
     assert by_type["ai"]["ranges"][0]["content_hash"] == f"sha256:{digest}"
     shop.write_text("changed\n")
     assert trace(sandbox, "src/shop.py")["metadata"] == {"ohw": {"uncommitted": True}}
+    run(sandbox, "Write", edit(sandbox, "create", name="src/new.py", file_text=text(GROSS)))
+    assert trace(sandbox, "src/new.py")["metadata"] == {"ohw": {"uncommitted": True}}, "not in git yet"
 
 
 def test_agent_trace_record_of_a_directory_that_is_no_repository_names_no_revision(sandbox: Sandbox):
@@ -167,6 +169,7 @@ def test_files_without_lines_to_blame_are_refused_with_the_reason(sandbox: Sandb
     assert refused(sandbox, "blob.bin") == "blob.bin is not text, so it has no lines to blame"
     assert refused(sandbox, "huge.txt") == "huge.txt is larger than 5 MB; the file versions omit such files"
     assert refused(sandbox, "gone.txt").startswith("there is no file gone.txt in ")
+    assert refused(sandbox, "~$doc.txt").startswith("there is no file ~$doc.txt in ")
     assert refused(sandbox, ".").endswith(". is a directory; name a file in it")
     assert refused(sandbox, "") == "name a file of the workspace"
     assert "is outside" in refused(sandbox, "../secret.txt")

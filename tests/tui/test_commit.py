@@ -12,6 +12,7 @@ from tests.tui.fake_client import FakeClient
 from tests.tui.sample_session import Script
 from workbench.errors import WorkbenchError
 from workbench.protocol import events as ev
+from workbench.tui.open_screens import propose_commit
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.widgets.prompt import Prompt
 from workbench.view.commit_message import commit_command, message_parts, uncommitted
@@ -41,7 +42,7 @@ async def test_command_is_put_into_the_prompt_and_commits_only_the_files_of_the_
         await wait_until(pilot, lambda: app.state.session_id == "s1" and app.state.changes)
         await pilot.press(*"/commit", "enter")
         prompt = app.screen.query_one(Prompt)
-        await wait_until(pilot, lambda: prompt.text.startswith("!git -C "))
+        await wait_until(pilot, lambda: prompt.text.startswith("!git --literal-pathspecs -C "))
         assert isinstance(app.screen, MainScreen)
         assert client.commands == [], "nothing runs before the user sends it"
         command = prompt.text.removeprefix("!")
@@ -63,6 +64,28 @@ def test_ignored_files_and_files_elsewhere_are_left_out(script, directory, tmp_p
     assert uncommitted(directory, [*paths, str(tmp_path / "other.py")]) == ["shop.py"]
     with pytest.raises(WorkbenchError, match="needs a git repository"):
         uncommitted(tmp_path / "data", [str(tmp_path / "data/x")])
+
+
+async def test_text_in_the_prompt_is_kept_and_no_command_joins_it(script, directory):
+    app = workbench_app(FakeClient(script.events), directory=directory)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait_until(pilot, lambda: app.state.session_id == "s1" and app.state.changes)
+        prompt = app.screen.query_one(Prompt)
+        prompt.load_text("rm -rf what I may want")
+        await propose_commit(app)
+        assert prompt.text == "rm -rf what I may want"
+
+
+@pytest.mark.starts
+def test_name_with_brackets_commits_that_file_alone(tmp_path):
+    git(tmp_path, "init", "-q")
+    for name in ("[id].ts", "i.ts", "d.ts"):
+        (tmp_path / name).write_text("new\n")
+    line = commit_command(Script().start(workspace=str(tmp_path)).state(), ["[id].ts"], has_trailers=False)
+    for name, value in (("user.name", "a"), ("user.email", "a@b.c")):
+        git(tmp_path, "config", name, value)
+    subprocess.run(["sh", "-c", line.removeprefix("!")], cwd="/", check=True, capture_output=True)
+    assert git(tmp_path, "ls-files").split() == ["[id].ts"]
 
 
 @pytest.mark.starts

@@ -52,11 +52,12 @@ def _replayed(arguments: Namespace) -> int:
 def what_if(arguments: Namespace) -> int:
     """Fork a session at a checkpoint into a directory of its own, and run it on with another model or prompt.
 
-    Returns the exit code of the run, as `ohw run` does. The session and its directory stay as they are.
+    Returns the exit code of the run, as `ohw run` does. The session stays as it is, and a rule of the fork denies its
+    directory.
     """
     locations, settings = settings_of(arguments)
     if arguments.until is not None or arguments.keep_going or arguments.live:
-        raise UsageError("--from runs on instead of comparing; it takes no --until, --keep-going and --live")
+        raise UsageError("--from continues the session instead of comparing it; omit --until, --keep-going and --live")
     if not (arguments.prompt or arguments.model):
         raise UsageError("--from needs something to change: --prompt TEXT or --model NAME")
     session = chosen_session(locations, arguments)

@@ -295,9 +295,9 @@ class WorkbenchApp(TerminalApp):
 
     def action_request_control(self) -> None:
         """Take control of a session that another screen controls."""
-        if self.state.has_control or self.session.client is None:
+        if self.state.has_control:
             self.notify("This screen controls the session already", timeout=3)
-        else:
+        if self.session.client is not None:
             self.session.client.send(RequestControl())
 
     def action_settings(self, search: str = "") -> None:

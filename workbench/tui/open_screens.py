@@ -186,7 +186,7 @@ def open_comparison(app: App[Any], review: Review, others: Sequence[str]) -> Non
 async def propose_commit(app: WorkbenchApp) -> None:
     """Put the command that commits the session's changes into the prompt, where the user can edit and send it."""
     from workbench.tui.widgets.prompt import Prompt
-    from workbench.view.commit_message import commit_command, uncommitted
+    from workbench.view.commit_message import MOST_FILES, commit_command, uncommitted
 
     state, workspace = app.state, app.session.workspace
     try:
@@ -194,11 +194,17 @@ async def propose_commit(app: WorkbenchApp) -> None:
     except WorkbenchError as error:
         app.notify(visible(str(error)), severity="warning", markup=False)
         return
-    if files:
-        line = commit_command(state, files, has_trailers=app.settings.commit_trailers)
-        app.switcher.main.query_one(Prompt).restore_text(line)
+    prompt = app.switcher.main.query_one(Prompt)
+    if app.state is not state:
+        return  # another session is shown by now
+    if prompt.text.strip():
+        app.notify("The prompt has text; send or clear it first", severity="warning", markup=False)
+    elif files:
+        prompt.restore_text(commit_command(state, files[:MOST_FILES], has_trailers=app.settings.commit_trailers))
+        if len(files) > MOST_FILES:
+            app.notify(f"{MOST_FILES} of {len(files)} files; /commit again for the others", markup=False)
     else:
-        app.notify("nothing that this session changed is left to commit", severity="warning", markup=False)
+        app.notify("This session has no uncommitted changes", severity="warning", markup=False)
 
 
 def open_decisions(app: App[Any], state: SessionState) -> None:

@@ -18,7 +18,9 @@ from workbench.view.formatting.actions import short_path, title_of
 from workbench.view.state import ActionItem, SessionState, UserItem
 
 _SUBJECT, _LINE = 72, 100
-_MOST_FILES, _MOST_LINES = 200, 30
+MOST_FILES = 200
+"""The most files of one commit: their names are words of one command."""
+_BATCH, _MOST_LINES = 200, 30
 
 
 def uncommitted(workspace: Path, paths: Collection[str]) -> list[str]:
@@ -29,18 +31,20 @@ def uncommitted(workspace: Path, paths: Collection[str]) -> list[str]:
     inside = sorted(os.path.relpath(path, workspace) for path in paths if Path(path).is_relative_to(workspace))
     if not inside:
         return []
-    command = ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--", *inside[:_MOST_FILES]]
-    answer = run_git(command, cwd=workspace)
-    if not answer.ok:
-        raise WorkbenchError(f"/commit needs a git repository: {first_line(answer.error or 'git failed')}")
     prefix = run_git(["rev-parse", "--show-prefix"], cwd=workspace).output.strip()
-    names = (entry[3:].removeprefix(prefix) for entry in answer.output.split(b"\0") if entry)
-    return list(map(os.fsdecode, names))
+    names: list[str] = []
+    for first in range(0, len(inside), _BATCH):
+        command = ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--"]
+        answer = run_git([*command, *inside[first : first + _BATCH]], cwd=workspace)
+        if not answer.ok:
+            raise WorkbenchError(f"/commit needs a git repository: {first_line(answer.error or 'git failed')}")
+        names += (os.fsdecode(entry[3:].removeprefix(prefix)) for entry in answer.output.split(b"\0") if entry)
+    return names
 
 
 def commit_command(state: SessionState, files: Sequence[str], *, has_trailers: bool) -> str:
     """Return the line for the prompt that commits these files of the workspace."""
-    git = f"git -C {shlex.quote(state.workspace)}"
+    git = f"git --literal-pathspecs -C {shlex.quote(state.workspace)}"
     names = " ".join(shlex.quote(f"./{name}") for name in files)
     parts = " ".join(f"-m {shlex.quote(part)}" for part in message_parts(state, files, has_trailers=has_trailers))
     return f"!{git} add -A -- {names} && {git} commit {parts} -- {names}"

@@ -28,6 +28,7 @@ from workbench.session.storage.session_list import SessionSummary, find_session
 from workbench.session.storage.store import REPAIR, Store
 from workbench.session.storage.usage_log import session_calls
 from workbench.session.workspace.repository import SnapshotError
+from workbench.text import first_line
 from workbench.view.formatting.sessions import session_state
 from workbench.view.review.review import Scope
 from workbench.view.state import FileState
@@ -289,6 +290,8 @@ def run_checks(names: Sequence[str], command: str) -> dict[str, CheckResult | st
     program = isolated_python("workbench", "compare", *names, f"--check={command}", "--json")
     try:
         done = run(program, input="", capture_output=True, text=True, timeout=(len(names) + 1) * LONGEST)
+        if not done.stdout.strip():
+            raise WorkbenchError(first_line(done.stderr.strip()).removeprefix("ohw: ") or "the check could not be run")
         result = json.loads(done.stdout)
     except (OSError, ValueError) as error:  # a TimeoutError is an OSError
         raise WorkbenchError(f"the check could not be run: {error}") from error

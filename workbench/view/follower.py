@@ -52,7 +52,10 @@ def begin_after(state: SessionState, earlier: SessionState) -> None:
 
 
 _LIVE_FIELDS: Final = frozenset(
-    ("work", "work_detail", "stalled", "unsaved", "model_url", "fallback_model", "only_turn", "next_mode")
+    (
+        *("work", "work_detail", "stalled", "unsaved", "model_url", "fallback_model", "only_turn", "next_mode"),
+        *("has_control", "others"),
+    )
 )
 """What the log does not contain."""
 
@@ -216,15 +219,16 @@ class Follower:
         """Show the part of the session just before what is shown; return whether there was one."""
         async with self._reading:
             past, state = self._past, self._state
-            if past is None or state.first_seq <= 1:
+            first, actions = state.first_seq, state.actions_before
+            if past is None or first <= 1:
                 return False
             try:
-                part = await in_daemon(lambda: folded(past.part(state.first_seq), state.actions_before))
+                part = await in_daemon(lambda: folded(past.part(first), actions))
             except WorkbenchError as error:
                 self._past = None
                 self._apply([EngineNotice(str(error))])
                 return False
-            if self._past is not past:
+            if self._past is not past or state.first_seq != first:
                 return False  # another state is shown by now
             self._on_change(put_before(state, part))
             return True

@@ -193,7 +193,7 @@ def control_notice(state: SessionState, control: ControlState) -> NoticeItem | N
     if control.has_control and not state.has_control:
         return NoticeItem(0, "This screen controls the session now")
     if not control.has_control and state.has_control:
-        return NoticeItem(0, "Another screen took control. /pen returns it" if state.others else READ_ONLY)
+        return NoticeItem(0, "Another screen took control. /pen regains it" if state.others else READ_ONLY)
     if control.has_control and control.others > state.others:
         return NoticeItem(0, "Another screen of yours is attached, read-only")
     return None

@@ -117,7 +117,9 @@ def lines_between(blame: Blame, lines: tuple[int, int] | None) -> Blame:
 def _resolved(workspace: Path, name: str) -> Path:
     if not name or "\0" in name:
         raise UsageError("name a file of the workspace")
-    path = Path(os.path.realpath(workspace / Path(name).expanduser()))
+    with suppress(RuntimeError):  # `~NAME` of no user is a file name
+        name = str(Path(name).expanduser())
+    path = Path(os.path.realpath(workspace / name))
     if path.is_dir():
         raise UsageError(f"{visible_path(name)} is a directory; name a file in it")
     if not path.is_relative_to(workspace):

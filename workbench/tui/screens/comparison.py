@@ -111,7 +111,7 @@ class ComparisonScreen(ModalScreen[None]):
     async def _load(self) -> None:
         try:
             self._comparison = await in_daemon(self._read)
-        except WorkbenchError as error:
+        except (WorkbenchError, OSError) as error:
             self._note(visible(str(error), lines=False))
         else:
             self._note("")

@@ -39,7 +39,9 @@ class Applier:
 
     def start(self, session: str, *, whole_file: bool) -> None:
         """Apply the hunk under the cursor, or the whole file, as `session` has it; says why if that is impossible."""
-        if not whole_file and self._files.hunk < 0:
+        if self._pending is not None:
+            self._status.show("The last change is still being rated")
+        elif not whole_file and self._files.hunk < 0:
             self._status.show("Move to a hunk first (j/k)")
         else:
             work: WorkType[None] = partial(self._prepare, session, whole_file)

@@ -12,6 +12,7 @@ from workbench.tui.screens.mode_switch import ModeSwitch
 from workbench.tui.widgets.dock_space import DockSpace
 from workbench.tui.widgets.prompt import Prompt
 from workbench.view.approval.plan import RUN_PLAN, plan_choices, plan_ready
+from workbench.view.notices import READ_ONLY
 from workbench.view.state import Changed, SessionState
 
 if TYPE_CHECKING:
@@ -58,8 +59,16 @@ class PlanOpener:
             lambda text: self._screen.query_one(Prompt).type_in(text),
             reserve_rows=self._space.reserve,
         )
+        self._open.is_refused = self._is_refused
         app.push_screen(self._open, self._closed)
         return True
+
+    def _is_refused(self, mode: str) -> bool:
+        """Return whether the plan cannot be approved here, because another screen controls the session; say so."""
+        is_refused = bool(mode) and not self._state.has_control
+        if is_refused:
+            self._screen.notify(READ_ONLY, severity="warning", markup=False)
+        return is_refused
 
     def _closed(self, mode: str | None) -> None:
         self._open = None

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 from textual import events
+from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 from textual.timer import Timer
@@ -194,6 +195,13 @@ def _close_above(question: QuestionScreen[Any]) -> bool:
         else:
             screen.dismiss(None)
     return bool(above)
+
+
+def restart_quiet_times(app: App[Any]) -> None:
+    """Start the quiet time of every open question again, so that no earlier key can answer one."""
+    for screen in app.screen_stack:
+        if isinstance(screen, QuestionScreen):
+            screen.quiet.restart()
 
 
 def scroll_bindings(prefix: str) -> list[BindingType]:

@@ -9,6 +9,7 @@ from textual.screen import Screen
 
 from workbench.client.client import Client
 from workbench.tui.messages import QuestionRang
+from workbench.tui.screens.question_base import restart_quiet_times
 from workbench.tui.widgets.dock_space import DockSpace
 from workbench.tui.widgets.prompt import Prompt
 from workbench.view.approval.questions import (
@@ -66,8 +67,8 @@ class QuestionOpener:
         self._withdraw_settled(waiting)
         if self._open is not None and self._open[0][0] in waiting:
             self._open[1].update_waiting([self._state.actions[action_id] for action_id in waiting])
-            if self._state.has_control and not self._had_control:
-                self._open[1].quiet.restart()  # a key meant for a read-only screen is no answer
+        if self._state.has_control and not self._had_control:
+            restart_quiet_times(self._screen.app)  # a key meant for a read-only screen is no answer
         self._had_control = self._state.has_control
         app = self._screen.app
         is_covered = app.screen is not self._screen

@@ -33,7 +33,14 @@ def applied_file(file: FileState, name: str) -> FileRevert:
     now = _text_now(file)
     if now == file.after:
         raise CannotApply(_THERE)
-    return FileRevert(file.path, now, file.after, name, "Applied", version=file.version)
+    if now is None or now == file.before:
+        return FileRevert(file.path, now, file.after, name, "Applied", version=file.version)
+    if file.before is not None and file.after is not None:
+        merged = merge(file.before, now, file.after)
+        if merged.conflicts == 0 and merged.text != now:
+            return FileRevert(file.path, now, merged.text, name, "Applied")
+    what = f"{name}, which replaces lines of the workspace"
+    return FileRevert(file.path, now, file.after, what, "Applied", version=file.version)
 
 
 def applied_hunk(file: FileState, diff: FileDiff, hunk: int) -> FileRevert:
