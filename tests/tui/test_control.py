@@ -79,7 +79,8 @@ async def test_request_for_control_reaches_the_engine():
         client.bring(OTHERS)
         await wait_until(pilot, lambda: not app.state.has_control)
         await pilot.press(*"/pen", "enter")
-        await wait_until(pilot, lambda: client.commands == [("request_control",)])
+        await wait_until(pilot, lambda: client.commands)
+        assert client.commands == [("request_control",)]
 
 
 def test_a_rewind_does_not_change_who_is_in_control():

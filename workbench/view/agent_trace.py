@@ -36,9 +36,9 @@ def revision_of(workspace: Path, path: str) -> Revision | None:
     root, _, commit = os.fsdecode(answer.output).strip().rpartition("\n")
     if not answer.ok or not root:
         return None
-    known = run_git(["cat-file", "-e", f"HEAD:./{path}"], cwd=workspace)
-    same = run_git(["diff", "--quiet", "HEAD", "--", path], cwd=workspace)
-    return Revision(commit, root, not (known.ok and same.ok))
+    in_commit = run_git(["cat-file", "-e", f"HEAD:./{path}"], cwd=workspace)
+    unchanged = run_git(["diff", "--quiet", "HEAD", "--", path], cwd=workspace)
+    return Revision(commit, root, not (in_commit.ok and unchanged.ok))
 
 
 def trace_record(view: BlameView, revision: Revision | None, now: datetime) -> dict[str, Any]:
