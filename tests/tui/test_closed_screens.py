@@ -17,7 +17,7 @@ from workbench.tui.screens.tools import ToolsScreen
 
 LOADED = {
     "servers": ("page('servers')", ServersScreen, "_load"),
-    "rules": ("rules", RulesScreen, "on_mount"),
+    "rules": ("page('rules')", RulesScreen, "on_mount"),
     "tools": ("page('tools')", ToolsScreen, "_load"),
 }
 

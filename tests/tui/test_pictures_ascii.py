@@ -59,7 +59,7 @@ def test_ruler_of_the_diff_viewer(signs, look, directory, picture, monkeypatch):
 
 
 # Signs that may share their ASCII spelling, because they mean the same or are only the same stroke.
-SAME_MEANING = ("─–−—‐‑", "│┃▌", "›❯→»", "‹←«", "■█▀▂▃▄▅▆▇", "●⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "…⋯", "‘’‚‛´", "“”„")
+SAME_MEANING = ("─–−—‐‑", "│┃▌▏▎▍", "›❯→»", "‹←«", "■█▀▂▃▄▅▆▇▋▊▉", "●⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "…⋯", "‘’‚‛´", "“”„")
 NOT_DRAWN = "⏳✅〰〽⯿"
 """Signs that are sent to the model, or are part of a regular expression."""
 FRONT_ENDS = ("tui", "view", "plain", "protocol", "tools", "cli")

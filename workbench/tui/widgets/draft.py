@@ -47,7 +47,8 @@ class Draft:
         self._screen, self._state, self._keep = screen, state, keep
         self._unsent = unsent / f"{DRAFT}-{mark()}" if unsent is not None else None
         self._writing = threading.Lock()
-        self._text = ""
+        self._text = self._saved = ""
+        """The text in the prompt, and the one that was written last."""
         self._is_due = self._has_looked = False
 
     def note(self, prompt: Prompt) -> None:
@@ -78,9 +79,9 @@ class Draft:
             prompt.restore_text(text)
 
     def flush(self) -> None:
-        """Write the current text at once, because the screen is closing."""
-        if self._is_due:
-            self._is_due = False
+        """Write the current text at once: the screen is closing, and the thread that should may not get to it."""
+        self._is_due = False
+        if self._text != self._saved:
             self._write()
 
     def _save(self) -> None:
@@ -94,11 +95,13 @@ class Draft:
         if path is None:
             return
         with self._writing, suppress(OSError, WorkbenchError):
-            if self._text.strip():
+            text = self._text
+            if text.strip():
                 private_directory(path.parent)
-                replace_file(path, self._text.encode("utf-8", "replace"))
+                replace_file(path, text.encode("utf-8", "replace"))
             else:
                 discard_file(path)
+            self._saved = text
             if self._unsent is not None and path != self._unsent:
                 discard_file(self._unsent)
 

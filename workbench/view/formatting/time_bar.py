@@ -62,7 +62,7 @@ def age_text(at: datetime, now: datetime) -> str:
 def gauge(seq: int, last: int, width: int) -> tuple[str, str]:
     """Return a line of `width` cells whose first part is as long as the part of the session up to event `seq`."""
     filled = width if seq >= last else max(1, min(width - 1, round(width * seq / last)))
-    return "━" * filled, "─" * (width - filled)
+    return "■" * filled, "─" * (width - filled)
 
 
 def no_event_text(seq: int) -> str:
