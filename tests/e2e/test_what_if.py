@@ -59,5 +59,7 @@ def test_what_cannot_go_on_is_refused_and_leaves_nothing(sandbox: Sandbox):
         done = sandbox.command("replay", session, *words)
         assert done.returncode == 2
         assert reason in done.stderr
+    done = sandbox.command("replay", session, "--from", "2", "--model", "scripted/missing.toml")
+    assert (done.returncode, "missing.toml" in done.stderr) == (1, True), done.stderr
     assert len(list(sandbox.locations.sessions.glob("*.session"))) == 1
     assert [path.name for path in sandbox.project.parent.iterdir() if path.name.startswith("project")] == ["project"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from workbench.cli.common import chosen_session, print_error, print_line, settin
 from workbench.errors import UsageError, WorkbenchError, exhaustion
 from workbench.llm.model import Cancel
 from workbench.session.forks import fork_at
+from workbench.session.model_keys import SessionModels
 from workbench.session.replay.divergence import Divergence, ReplayResult, plain
 from workbench.session.replay.run import ReplayOptions
 from workbench.session.replay.run import replay as replay_session
@@ -57,10 +59,12 @@ def what_if(arguments: Namespace) -> int:
     """
     locations, settings = settings_of(arguments)
     if arguments.until is not None or arguments.keep_going or arguments.live:
-        raise UsageError("--from continues the session instead of comparing it; omit --until, --keep-going and --live")
+        raise UsageError("--from continues the session instead of comparing it; use no --until, --keep-going or --live")
     if not (arguments.prompt or arguments.model):
         raise UsageError("--from needs something to change: --prompt TEXT or --model NAME")
     session = chosen_session(locations, arguments)
+    if arguments.model:  # a model that cannot be used leaves no fork behind
+        SessionModels(settings, dict(os.environ)).open(arguments.model).close()
     forked = fork_at(locations, session.id, arguments.start, "")
     (state_directory(locations, forked.id) / DRAFT).unlink(missing_ok=True)
     prompt = arguments.prompt or forked.point.message or _CONTINUE
