@@ -65,7 +65,7 @@ def test_two_screens_see_the_same_and_control_passes_on_request(sandbox: Sandbox
             second.wait_for("touch approved")
 
             answer(second)
-            second.wait_until(lambda text: text.count("Read-only") == 3, "the refusal, above the question")
+            second.wait_until(lambda text: text.count("Read-only") >= 3, "the refusal, above the question")
             assert not (sandbox.project / "approved").exists()
             second.press("escape")
             second.wait_for("1 action needs approval")
@@ -84,7 +84,7 @@ def test_two_screens_see_the_same_and_control_passes_on_request(sandbox: Sandbox
         first.wait_for("This screen controls the session now")
         wait_for(lambda: "read-only" not in first.text().split("\n")[0], "the first screen to be in control again")
         send(first, "one more")
-        first.wait_until(lambda text: text.count("one more") == 1, "the message to be sent")
+        first.wait_for("My script is over")
 
 
 def test_attach_needs_a_running_session(sandbox: Sandbox):

@@ -79,7 +79,7 @@ def test_session_page_shows_models_messages_context_and_limit():
         "By turn    1 ▄ $0.09 · 80k in · 1k out · 2 calls   2 █ $0.31 · 120k in · 2k out · 3 calls",
         "           most: 2 And now the tests",
     ]
-    assert "  system 1k ■ 2%   tools 4k ■ 8%   messages 8k ■ 16%   files 2k ■ 4%   tool output 35k ■■■■■■ 70%" in shown
+    assert "  system 1k ▏ 2%   tools 4k ▎ 8%   messages 8k ▌ 16%   files 2k ▏ 4%   tool output 35k ██▏ 70%" in shown
 
 
 def test_parts_of_the_context_are_wrapped_between_each_other():
@@ -87,9 +87,9 @@ def test_parts_of_the_context_are_wrapped_between_each_other():
     shown = page("session", width=40).splitlines()
     at = shown.index(next(line for line in shown if line.startswith("  system")))
     assert [line.rstrip() for line in shown[at : at + 3]] == [
-        "  system 1k ■ 2%   tools 4k ■ 8%",
-        "  messages 8k ■ 16%   files 2k ■ 4%",
-        "  tool output 35k ■■■■■■ 70%",
+        "  system 1k ▏ 2%   tools 4k ▎ 8%",
+        "  messages 8k ▌ 16%   files 2k ▏ 4%",
+        "  tool output 35k ██▏ 70%",
     ]
 
 
