@@ -242,6 +242,16 @@ def test_changed_tool_is_reported_with_what_it_was_and_is(recording: Recording):
     assert recording.replayed(until=divergence.seq - 1).ran == 1
 
 
+def test_protected_file_that_the_session_restored_is_no_difference(recording: Recording):
+    (recording.work / "write.py").write_text(
+        "import os\nos.makedirs('.vsc' + 'ode', exist_ok=True)\nopen('.vsc' + 'ode/tasks.json', 'w').write('{}')\n"
+    )
+    recording.run(bash("python3 write.py; echo one > a.txt"), bash("cat .vscode/tasks.json; cat a.txt"))
+    with recording.opened() as opened:
+        assert any(getattr(event, "guarded", ()) for event in opened.events()), "the guard restored it"
+    assert differences(recording.replayed()) == []
+
+
 def test_program_cannot_write_outside_even_if_nothing_tells_that_it_would(recording: Recording, tmp_path: Path):
     outside = tmp_path / "outside"
     outside.mkdir()

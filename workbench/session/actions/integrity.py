@@ -43,6 +43,8 @@ from workbench.tools.tool import ToolDefinition
 
 MOST_RESTORED: Final = 20
 """The most files that are restored after one action; if more have changed, the user is asked about all of them."""
+GUARD_NOTE: Final = "protected files changed: "
+"""How every note about such files begins, those to the model too."""
 _NAMED: Final = 4
 _MODEL: Final = (
     "A protected file is changed only where the call names it, so that the user is asked: edit it with the editor. "
@@ -269,7 +271,7 @@ class IntegrityGuard:
     def _described(self, changes: Sequence[PathChange]) -> str:
         names = [f"{self._name(change.path)} ({_kind(change)})" for change in changes[:_NAMED]]
         more = f" and {counted(len(changes) - _NAMED, 'more file')}" if len(changes) > _NAMED else ""
-        return f"protected files changed: {', '.join(names)}{more}"
+        return f"{GUARD_NOTE}{', '.join(names)}{more}"
 
     def _name(self, path: str) -> str:
         home = real_path(Path.home())

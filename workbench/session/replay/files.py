@@ -51,7 +51,10 @@ class FileComparison:
             self._fill(step.after)
 
     def compare(self, action_id: str, *, may_write: bool) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Yield each file that differs after an action, with the differing lines."""
+        """Yield each file that differs after an action, with the differing lines.
+
+        Protected files that the session restored after the action, and their directories, are no difference.
+        """
         step = self._outline.steps.get(action_id)
         if step is None and not (may_write and self._expected):
             return
@@ -61,7 +64,8 @@ class FileComparison:
         differing += self._directories()
         if differing:
             self._scratch.fill(self._expected)
-        yield from differing
+        guarded = [f"{path}/" for path in self._outline.guarded.get(action_id, ())]
+        yield from (each for each in differing if not any(f"/{each[0]}/" in path for path in guarded))
 
     def _changes(self) -> list[Change]:
         return self._scratch.differences(self._expected)

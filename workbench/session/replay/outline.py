@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Final, NamedTuple
 
 from msgspec import Struct, field
@@ -11,7 +12,7 @@ from workbench.session.storage.store import Store
 
 _ROWS: Final = """
 SELECT seq, kind, coalesce(json_extract(json, '$.action_id'), ''), coalesce(json_extract(json, '$.version'), ''),
-  coalesce(json_extract(json, '$.reason'), '')
+  coalesce(json_extract(json, '$.reason'), ''), coalesce(json_extract(json, '$.guarded'), '[]')
 FROM events WHERE seq <= ? AND kind IN
   ('version_taken', 'action_started', 'action_observed', 'action_abandoned', 'model_asked', 'run_ended')
 ORDER BY seq"""
@@ -40,6 +41,8 @@ class Outline(Struct):
     """The actions that called a model."""
     interrupted: set[str] = field(default_factory=set)
     """The actions that were interrupted, or whose outcome is unknown."""
+    guarded: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """The protected files that each action changed without having shown it, which the session may have restored."""
     count: int = 0
     """How many actions were started."""
     directories: tuple[str, ...] = ()
@@ -64,10 +67,12 @@ def outline_of(store: Store, last: int) -> Outline:
     """Return the outline of the events up to `last`. Raises StoreError."""
     outline = Outline()
     version = latest = ""
-    for seq, kind, action_id, taken, reason in store.query(_ROWS, last):
+    for seq, kind, action_id, taken, reason, guarded in store.query(_ROWS, last):
         if kind == "version_taken":
             outline.add_version(seq, action_id, taken, version)
             version = taken or version
+            if paths := json.loads(guarded):
+                outline.guarded[action_id] = tuple(paths)
         elif kind == "run_ended":
             outline.interrupted |= {latest} if reason == "interrupted" else set()
         else:

@@ -27,6 +27,7 @@ from workbench.protocol.events import (
     VersionTaken,
 )
 from workbench.risk.paths import within
+from workbench.session.actions.integrity import GUARD_NOTE
 from workbench.session.limits import NO_TOOLS
 from workbench.session.replay.divergence import Divergence, ReplayResult, difference, lines_of
 from workbench.session.replay.files import FileComparison
@@ -201,6 +202,8 @@ class Replayer:
         self, event: ActionObserved | ActionAbandoned, result: ActionObserved | ActionAbandoned, action: OpenAction
     ) -> None:
         recorded, now = (each.observation if isinstance(each, ActionObserved) else {} for each in (event, result))
+        if event.action_id in self._parts.outline.guarded:
+            recorded = _without_guard_note(recorded)
         if recorded == now:
             return
         # what the model got first: the other fields say the same once more
@@ -259,6 +262,13 @@ def _pid(observation: Mapping[str, Any]) -> int:
     metadata = observation.get("metadata")
     pid = metadata.get("pid") if isinstance(metadata, dict) else None
     return pid if isinstance(pid, int) and pid > 0 else 0
+
+
+def _without_guard_note(observation: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a result without what the session told the model about protected files: a tool did not write it."""
+    content = observation.get("content", ())
+    tools_own = [part for part in content if not str(part.get("text", "")).startswith(f"[{GUARD_NOTE}")]
+    return {**observation, "content": tools_own}
 
 
 def _goes_on(arguments: Mapping[str, Any]) -> bool:
