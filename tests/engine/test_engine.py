@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 import msgspec
 import psutil
@@ -349,3 +350,32 @@ def test_control_passes_on_request_and_returns_when_the_screen_leaves(local_sand
     receive_until(first, lambda message: isinstance(message, RunEnded))
     assert [event.text for event in log(local_sandbox) if isinstance(event, UserMessage)] == ["begin"]
     first.close()
+
+
+def is_open(path: Path) -> bool:
+    """Return whether others may use the file or pass through the directory."""
+    return bool(path.stat().st_mode & 0o077)
+
+
+def within(path: Path, directory: Path) -> list[Path]:
+    return [parent for parent in path.parents if parent.is_relative_to(directory)]
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o002])
+def test_files_of_the_agent_get_the_permissions_that_the_user_has_set_for_new_files(local_sandbox: Sandbox, mask: int):
+    before = os.umask(mask)
+    try:
+        made = local_sandbox.script(bash("mkdir made; touch made/file"), finish("All done."))
+        connection = EngineConnection.open(launch(local_sandbox, made, mode="never"))
+    finally:
+        os.umask(before)
+    connection.send_command(SendMessage(text="begin"))
+    receive_until(connection, lambda message: isinstance(message, RunEnded))
+    connection.close()
+    directory = local_sandbox.project / "made"
+    modes = [path.stat().st_mode & 0o777 for path in (directory, directory / "file")]
+    assert modes == [0o777 & ~mask, 0o666 & ~mask]
+    own = local_sandbox.home / ".local"
+    reachable = [path for path in own.rglob("*") if path.is_file() and all(map(is_open, (path, *within(path, own))))]
+    assert reachable == [], "what is ohw's own is the user's alone"
+    assert session_path(local_sandbox.locations, ID).stat().st_mode & 0o777 == 0o600

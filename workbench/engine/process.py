@@ -45,7 +45,6 @@ def main() -> int:
     faulthandler.enable()
     end_without_memory()
     sys.excepthook = _log_fault
-    os.umask(0o077)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         return asyncio.run(_serve(launch))
