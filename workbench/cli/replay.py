@@ -52,7 +52,7 @@ def _replayed(arguments: Namespace) -> int:
 
 
 def what_if(arguments: Namespace) -> int:
-    """Fork a session at a checkpoint into a directory of its own, and run it on with another model or prompt.
+    """Fork a session at a checkpoint into a directory of its own, and continue it with another model or prompt.
 
     Returns the exit code of the run, as `ohw run` does. The session stays as it is, and a rule of the fork denies its
     directory.
@@ -68,10 +68,12 @@ def what_if(arguments: Namespace) -> int:
     forked = fork_at(locations, session.id, arguments.start, "")
     (state_directory(locations, forked.id) / DRAFT).unlink(missing_ok=True)
     prompt = arguments.prompt or forked.point.message or _CONTINUE
-    from workbench.plain.headless import run_on
+    from workbench.plain.headless import continue_session
 
     try:
-        return run_on(locations, settings, forked.id, prompt, denied=session.workspace, as_json=arguments.json)
+        return continue_session(
+            locations, settings, forked.id, prompt, denied_directory=session.workspace, as_json=arguments.json
+        )
     finally:
         sys.stdout.flush()
         for line in (

@@ -291,18 +291,18 @@ def run(locations: Locations, settings: Settings, workspace: Path, prompt: str, 
     )
 
 
-def run_on(
-    locations: Locations, settings: Settings, session_id: str, prompt: str, *, denied: str, as_json: bool
+def continue_session(
+    locations: Locations, settings: Settings, session_id: str, prompt: str, *, denied_directory: str, as_json: bool
 ) -> int:
     """Send a prompt to a session that is not open, run the agent and return the exit code, as `run` does.
 
-    Nothing at or below the directory `denied` may be used. Raises WorkbenchError if the run cannot begin.
+    A rule denies everything at or below `denied_directory`. Raises WorkbenchError if the run cannot begin.
     """
     end_without_memory()
 
     def opened(**listeners: Any) -> OpenedSession:
         session = open_session(locations, settings, session_id, **listeners)
-        session.session.set(rule=f"deny in {shlex.quote(f'{denied}/**')}")
+        session.session.set(rule=f"deny in {shlex.quote(f'{denied_directory}/**')}")
         return session
 
     return _run(locations, session_id, opened, CommandMessage(prompt), as_json)

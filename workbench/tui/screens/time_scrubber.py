@@ -94,7 +94,7 @@ class Scrubber:
             await in_daemon(lambda: self._moments.read(seq))
 
 
-class WayBack:
+class PresentActions:
     """Closes the time view, and does in the present what the user asks for."""
 
     def __init__(self, screen: Screen[None], opener: TimeOpener, state: SessionState, scrubber: Scrubber) -> None:
@@ -114,7 +114,7 @@ class WayBack:
             if end is None:
                 self.leave_for("fork" if isinstance(message, ForkRequested) else "rewind")
             else:
-                self._leave_for(lambda: self._opener.rewinds.handle(message))
+                self._close_then(lambda: self._opener.rewinds.handle(message))
         else:
             return False
         return True
@@ -128,11 +128,11 @@ class WayBack:
         """Return to now and `rewind` or `fork` at the last checkpoint before the shown event, or `answer`."""
         seq, rewinds = self._scrubber.seq, self._opener.rewinds
         if what == "rewind":
-            self._leave_for(lambda: rewinds.open_at(seq))
+            self._close_then(lambda: rewinds.open_at(seq))
         elif what == "fork":
-            self._leave_for(lambda: rewinds.fork_at(seq))
+            self._close_then(lambda: rewinds.fork_at(seq))
         else:
-            self._leave_for(self._opener.answer)
+            self._close_then(self._opener.answer)
 
     def answer(self, action_id: str) -> None:
         """Return to now from a page above the time view, and open what waits for the user."""
@@ -144,6 +144,6 @@ class WayBack:
         self._screen.dismiss(None)
         return self._opener.composer
 
-    def _leave_for(self, then: Callable[[], object]) -> None:
+    def _close_then(self, then: Callable[[], object]) -> None:
         self._screen.dismiss(None)
         self._screen.app.call_later(then)

@@ -17,7 +17,7 @@ from workbench.tui.messages import ActionChosen, PastRequested, StateChanged
 from workbench.tui.open_screens import open_action
 from workbench.tui.screens.main.session_screen import SessionScreen
 from workbench.tui.screens.main.session_view import SessionView
-from workbench.tui.screens.time_scrubber import Scrubber, WayBack
+from workbench.tui.screens.time_scrubber import PresentActions, Scrubber
 from workbench.tui.widgets.key_hints import KeyHints, bound_keys
 from workbench.tui.widgets.status_line import StatusLine
 from workbench.view.review.review import Review
@@ -68,16 +68,16 @@ class TimeScreen(SessionScreen):
         scrubber = self.scrubber = Scrubber(
             self, live, moments, seq, lambda *state_and_past: self.view.replace(*state_and_past)
         )
-        back = self._way_back = WayBack(self, opener, state, scrubber)
+        present = self._present = PresentActions(self, opener, state, scrubber)
         self.view = SessionView(
-            client, state, session, self.show, scrubber.bar.show_hint, composer=back.composer, empty=scrubber.note
+            client, state, session, self.show, scrubber.bar.show_hint, composer=present.composer, empty=scrubber.note
         )
         self.review = Review(
             client,
             state,
             session.workspace,
             lambda _: self._refuse(),
-            answer=back.answer,
+            answer=present.answer,
             live=live,
             fixed=_READ_ONLY,
         )
@@ -124,7 +124,7 @@ class TimeScreen(SessionScreen):
 
     def action_step(self, by: int) -> None:
         """Go one event back or forward; forward from the last one is now."""
-        self._way_back.step(by)
+        self._present.step(by)
 
     def action_go_to(self, seq: int) -> None:
         """Go to event `seq`, or to the last one for 0."""
@@ -143,12 +143,12 @@ class TimeScreen(SessionScreen):
 
     def action_leave_for(self, what: str) -> None:
         """Return to now, to rewind, fork or answer there."""
-        self._way_back.leave_for(what)
+        self._present.leave_for(what)
 
     @on(PastRequested)
     def on_past_requested(self, message: PastRequested) -> None:
         """Go to the row of the timeline, rewind to it or fork from it, or show an inactive branch."""
-        if not self._way_back.handle(message):
+        if not self._present.handle(message):
             self._refuse()
 
     @on(ActionChosen)
