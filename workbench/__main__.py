@@ -9,6 +9,8 @@ import sys
 sys.modules["httpx._main"] = None  # type: ignore[assignment]
 _NO_MEMORY = b"ohw: the system refused more memory; close other programs or raise the limit (ulimit -v, ulimit -u)\n"
 """Encoded in advance: `cli` reports this too, but cannot when no memory is left at all."""
+_LEAST_MEMORY = 128_000_000
+"""How many bytes of addresses the modules need; with less, libraries in C and Rust may end the process or hang it."""
 
 
 def main() -> int:
@@ -22,16 +24,29 @@ def main() -> int:
     # Imports make 120,000 objects, which stay: a collection before the program is loaded frees nothing.
     gc.set_threshold(200_000)
     try:
+        if _is_memory_limit_too_low():
+            raise MemoryError
         from workbench.cli.main import main as run  # only now: before, its imports could be modules of that directory
 
         return run()
     except (MemoryError, SystemError, OSError) as error:
         # If memory runs out during an import, Python's C code fails with an error number, or without an exception.
-        is_refused = getattr(error, "errno", 0) == errno.ENOMEM or "without exception set" in str(error)
-        if not (isinstance(error, MemoryError) or is_refused):
+        is_without_exception = isinstance(error, SystemError) and "without " in str(error)
+        is_refused = isinstance(error, MemoryError) or getattr(error, "errno", 0) == errno.ENOMEM
+        if not (is_refused or is_without_exception):
             raise
         os.write(2, _NO_MEMORY)
         os._exit(1)  # the interpreter's shutdown needs memory too, and would print that there is none
+
+
+def _is_memory_limit_too_low() -> bool:
+    """Return whether the modules cannot be loaded: without memory, Python's compiler fails with many exceptions."""
+    try:
+        import resource
+    except ImportError:  # the library could not be mapped
+        return True
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return limit != resource.RLIM_INFINITY and limit < _LEAST_MEMORY
 
 
 def without_workspace(entries: list[str], cwd: str, python_path: str) -> list[str]:

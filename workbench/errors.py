@@ -61,7 +61,7 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 def _is_out_of_memory(error: BaseException) -> bool:
     is_library = isinstance(error, ImportError | RuntimeError) and _NO_LIBRARY.search(str(error))
     # Python's own C code can fail without setting an exception when it gets no memory.
-    is_silent = isinstance(error, SystemError) and "without exception set" in str(error)
+    is_silent = isinstance(error, SystemError) and "without " in str(error)
     return isinstance(error, MemoryError) or is_silent or bool(is_library)
 
 

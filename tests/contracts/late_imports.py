@@ -32,6 +32,7 @@ HEAVY: Final = {
     "pygments": "lexers are loaded for the language at hand",
     "pypdf": "web pages are rarely read",
     "regex": "patterns in schemas of other programs are rare",
+    "resource": "reads the memory limit, under which its library may fail to load",
     "rich": "its console takes 0.1 s, and few tools render their results",
     "shlex": "few messages have arguments, and few pastes are paths",
     "shutil": "the supervisor is a small process that needs it only at its end",

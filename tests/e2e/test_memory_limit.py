@@ -33,7 +33,7 @@ def run_with(sandbox: Sandbox, kilobytes: int, *arguments: str) -> subprocess.Co
     )
 
 
-@pytest.mark.parametrize("kilobytes", [15_000, 17_500, 20_000, 25_000, 30_000, 35_000, 40_000, 45_000])
+@pytest.mark.parametrize("kilobytes", [14_000, *range(14_950, 16_000, 75), 20_000, 45_000, 74_500, 111_367])
 def test_lack_of_memory_for_modules_is_reported(sandbox: Sandbox, kilobytes: int):
     done = run_with(sandbox, kilobytes, "--model", sandbox.script(finish()))
     assert done.returncode == 1
@@ -41,7 +41,7 @@ def test_lack_of_memory_for_modules_is_reported(sandbox: Sandbox, kilobytes: int
     assert done.stderr == f"ohw: {REFUSED}\n"
 
 
-@pytest.mark.parametrize("kilobytes", [80_000, 110_000, 230_000])
+@pytest.mark.parametrize("kilobytes", [126_000, 150_000, 230_000])
 def test_run_ends_if_memory_is_refused_in_the_middle(sandbox: Sandbox, kilobytes: int):
     script = sandbox.script(bash("seq 1 20000"), finish())
     done = run_with(sandbox, kilobytes, "--model", script)

@@ -112,8 +112,15 @@ def test_everything_else_counts(one: str, other: str):
 def test_field_that_may_differ_is_not_compared_and_the_shell_is_known_by_its_process():
     one = {"content": [{"type": "text", "text": "I am 4711"}], "metadata": {"pid": 4711, "exit_code": 0}}
     other = {"content": [{"type": "text", "text": "I am 12"}], "metadata": {"pid": 12, "exit_code": 1}}
-    lines = [NORMALIZER.lines(each, each["metadata"]["pid"]) for each in (one, other)]  # type: ignore[index]
+    lines = [NORMALIZER.lines(each, [4711, 12]) for each in (one, other)]
     assert difference(*lines) == (" I am 4711", "-metadata.exit_code: 0", "+metadata.exit_code: 1")
+
+
+def test_equal_numbers_stay_equal_if_some_are_the_process_of_a_shell():
+    numbers = "\n".join(map(str, range(10, 30)))
+    lines = [NORMALIZER.lines(text, [12, 13]) for text in (numbers, numbers, numbers.replace("20", "21"))]
+    assert difference(lines[0], lines[1]) == ()
+    assert difference(NORMALIZER.lines(numbers, [12, 13]), lines[2])[2:4] == ("-20", "+21")
 
 
 def test_total_of_a_listing_may_differ_and_one_of_a_program_counts():

@@ -79,12 +79,17 @@ class Normalizer:
             text = rule.pattern.sub(rule.replacement, text)
         return text
 
-    def lines(self, value: object, pid: int | None = None) -> Iterator[tuple[str, str]]:
-        """Yield every line of an observation as it is, and as it is compared; `pid` is the process of its shell."""
+    def lines(self, value: object, pids: Sequence[int] = ()) -> Iterator[tuple[str, str]]:
+        """Yield every line of an observation as it is, and as it is compared.
+
+        `pids` are the processes of the shells of both runs: a number that is equal in both stays equal if it happens
+        to be the process of one of them.
+        """
+        process = rf"\b(?:{'|'.join(map(str, pids))})\b"
         lines = list(named_lines(value))
         for (name, line), (_, following) in zip(lines, [*lines[1:], ("", "")], strict=True):
             label = f"{name}: " if name else ""
-            text = re.sub(rf"\b{pid}\b", "<pid>", line) if pid else line
+            text = re.sub(process, "<pid>", line) if pids else line
             # Whether a total is that of a listing shows in the line after it.
             text = (
                 self.text(f"{text}\n{following}").partition("\n")[0] if text.startswith("total ") else self.text(text)

@@ -212,8 +212,9 @@ class Replayer:
             self._report(_divergence(event.seq, action, diff))
 
     def _diff(self, recorded: Mapping[str, Any], now: Mapping[str, Any], name: str = "") -> tuple[str, ...]:
-        sides = ((each.get(name, ()) if name else each, _pid(each)) for each in (recorded, now))
-        return difference(*(self._parts.normalizer.lines(value, pid) for value, pid in sides))
+        pids = [pid for each in (recorded, now) if (pid := _pid(each))]
+        sides = (each.get(name, ()) if name else each for each in (recorded, now))
+        return difference(*(self._parts.normalizer.lines(value, pids) for value in sides))
 
     def _compare_files(self, event: ActionObserved | ActionAbandoned, action: OpenAction) -> None:
         tool = self._tools.get(action.proposed.tool)
