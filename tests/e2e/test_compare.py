@@ -101,6 +101,13 @@ def forked_and_run_on(sandbox: Sandbox) -> tuple[str, str]:
     return session, sandbox.command("fork", session, "--at", checkpoint, "--worktree").stdout.split()[0]
 
 
+def test_links_and_binary_files_count_as_changed(sandbox: Sandbox):
+    session = ran(sandbox, "ln -s a.txt link; head -c 100 /dev/urandom > data.bin; echo one > a.txt", "rm -f none")
+    other = ran(sandbox, "true")
+    figures = compared(sandbox, session, other)["sessions"][0]
+    assert (figures["files"], figures["lines_added"]) == (3, 1)
+
+
 def test_files_that_two_futures_end_with_are_compared(sandbox: Sandbox):
     session, fork = forked_and_run_on(sandbox)
     printed = sandbox.command("compare", session, fork).stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from itertools import pairwise
 
 import pytest
 
@@ -15,7 +16,7 @@ from workbench.protocol import events as ev
 from workbench.tui.open_screens import propose_commit
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.widgets.prompt import Prompt
-from workbench.view.commit_message import commit_command, message_parts, uncommitted
+from workbench.view.commit_message import commit_command, message_parts, text_at_head, uncommitted
 
 SUBJECT = "Raise an error for unknown countries"
 ACTIONS = "- Add the table of taxes (shop.py)\n- Check the country (shop.py)"
@@ -81,7 +82,7 @@ def test_name_with_brackets_commits_that_file_alone(tmp_path):
     git(tmp_path, "init", "-q")
     for name in ("[id].ts", "i.ts", "d.ts"):
         (tmp_path / name).write_text("new\n")
-    line = commit_command(Script().start(workspace=str(tmp_path)).state(), ["[id].ts"], has_trailers=False)
+    line = commit_command(Script().start(workspace=str(tmp_path)).state(), ["[id].ts"], {}, has_trailers=False)
     for name, value in (("user.name", "a"), ("user.email", "a@b.c")):
         git(tmp_path, "config", name, value)
     subprocess.run(["sh", "-c", line.removeprefix("!")], cwd="/", check=True, capture_output=True)
@@ -93,7 +94,7 @@ def test_names_and_prompts_cannot_become_commands():
     script = Script().start(workspace="/w").user("it's $(touch owned) \x1b[31m").answer("")
     action_id = script.propose("execute_bash", "LOW", "write; it", command="true")
     script.end(action_id, "", files=(ev.FileDelta(path="/w/-a b'c.py", before=None, after="x\n"),))
-    line = commit_command(script.state(), ["-a b'c.py"], has_trailers=True)
+    line = commit_command(script.state(), ["-a b'c.py"], {}, has_trailers=True)
     shown = line.removeprefix("!").replace("git ", "printf '<%s>' ", 2)
     words = subprocess.run(["sh", "-c", shown], check=True, capture_output=True, text=True, cwd="/").stdout
     assert "<./-a b'c.py>" in words
@@ -107,7 +108,24 @@ def test_several_prompts_are_listed_and_actions_without_these_files_are_not():
         script.user(f"write {name}").answer("")
         action_id = script.propose("execute_bash", "LOW", f"Write {name}", command="true")
         script.end(action_id, "", files=(ev.FileDelta(path=f"/w/{name}", before=None, after="x\n"),))
-    subject, asked, actions = message_parts(script.state(), ["a.py", "c.py"], has_trailers=False)
+    subject, asked, actions = message_parts(script.state(), ["a.py", "c.py"], {}, has_trailers=False)
     assert subject == "write a.py"
     assert asked == "Asked: write a.py\nAsked: write c.py"
     assert actions == "- Write a.py (a.py)\n- Write c.py (c.py)"
+
+
+@pytest.mark.starts
+def test_actions_that_an_earlier_commit_holds_are_not_listed_again(tmp_path):
+    git(tmp_path, "init", "-q")
+    script = Script().start(workspace=str(tmp_path))
+    texts = [None, "one\n", "two\n", "three\n"]
+    for number, (before, after) in enumerate(pairwise(texts)):
+        (tmp_path / "a.py").write_text(after or "")
+        if number == 1:
+            git(tmp_path, "add", "a.py")
+            git(tmp_path, "commit", "-qm", "by the user")
+        script.user(f"change {number}").answer("")
+        action_id = script.propose("execute_bash", "LOW", f"Change {number}", command="true")
+        script.end(action_id, "", files=(ev.FileDelta(path=str(tmp_path / "a.py"), before=before, after=after),))
+    parts = message_parts(script.state(), ["a.py"], text_at_head(tmp_path), has_trailers=False)
+    assert parts == ["change 2", "- Change 2 (a.py)"]

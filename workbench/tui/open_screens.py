@@ -186,11 +186,12 @@ def open_comparison(app: App[Any], review: Review, others: Sequence[str]) -> Non
 async def propose_commit(app: WorkbenchApp) -> None:
     """Put the command that commits the session's changes into the prompt, where the user can edit and send it."""
     from workbench.tui.widgets.prompt import Prompt
-    from workbench.view.commit_message import MOST_FILES, commit_command, uncommitted
+    from workbench.view.commit_message import MOST_FILES, commit_command, text_at_head, uncommitted
 
     state, workspace = app.state, app.session.workspace
     try:
         files = await in_daemon(lambda: uncommitted(workspace, list(state.changes)))
+        committed = await in_daemon(lambda: text_at_head(workspace)) if files else {}
     except WorkbenchError as error:
         app.notify(visible(str(error)), severity="warning", markup=False)
         return
@@ -200,7 +201,8 @@ async def propose_commit(app: WorkbenchApp) -> None:
     if prompt.text.strip():
         app.notify("The prompt has text; send or clear it first", severity="warning", markup=False)
     elif files:
-        prompt.restore_text(commit_command(state, files[:MOST_FILES], has_trailers=app.settings.commit_trailers))
+        has_trailers = app.settings.commit_trailers
+        prompt.restore_text(commit_command(state, files[:MOST_FILES], committed, has_trailers=has_trailers))
         if len(files) > MOST_FILES:
             app.notify(f"{MOST_FILES} of {len(files)} files; /commit again for the others", markup=False)
     else:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from workbench.errors import WorkbenchError
@@ -15,6 +15,7 @@ from workbench.files.git import run_git
 from workbench.session.session_names import without_secrets
 from workbench.text import first_line, revealed, visible_path
 from workbench.view.formatting.actions import short_path, title_of
+from workbench.view.review.review import files_against_head
 from workbench.view.state import ActionItem, SessionState, UserItem
 
 _SUBJECT, _LINE = 72, 100
@@ -42,16 +43,35 @@ def uncommitted(workspace: Path, paths: Collection[str]) -> list[str]:
     return names
 
 
-def commit_command(state: SessionState, files: Sequence[str], *, has_trailers: bool) -> str:
-    """Return the line for the prompt that commits these files of the workspace."""
+def text_at_head(workspace: Path) -> dict[str, str | None]:
+    """Return the text in the last commit of each text file that differs from it, None for a new one, by relative path.
+
+    Raises WorkbenchError if git cannot tell.
+    """
+    here = os.path.realpath(workspace)
+    return {os.path.relpath(file.path, here): file.before for file in files_against_head(workspace) if not file.note}
+
+
+def commit_command(
+    state: SessionState, files: Sequence[str], committed: Mapping[str, str | None], *, has_trailers: bool
+) -> str:
+    """Return the line for the prompt that commits these files; `committed` is their text in the last commit."""
     git = f"git --literal-pathspecs -C {shlex.quote(state.workspace)}"
     names = " ".join(shlex.quote(f"./{name}") for name in files)
-    parts = " ".join(f"-m {shlex.quote(part)}" for part in message_parts(state, files, has_trailers=has_trailers))
+    parts = " ".join(
+        f"-m {shlex.quote(part)}" for part in message_parts(state, files, committed, has_trailers=has_trailers)
+    )
     return f"!{git} add -A -- {names} && {git} commit {parts} -- {names}"
 
 
-def message_parts(state: SessionState, files: Sequence[str], *, has_trailers: bool) -> list[str]:
-    """Return the paragraphs of the message: the subject, the prompts and actions, and the trailers."""
+def message_parts(
+    state: SessionState, files: Sequence[str], committed: Mapping[str, str | None], *, has_trailers: bool
+) -> list[str]:
+    """Return the paragraphs of the message: the subject, the prompts and actions, and the trailers.
+
+    Actions whose changes are committed are not listed: those up to the one after which a file was as committed.
+    """
+    last = _last_committed(state, committed)
     prompts: dict[str, None] = {}
     actions: list[str] = []
     models: dict[str, None] = {}
@@ -59,7 +79,7 @@ def message_parts(state: SessionState, files: Sequence[str], *, has_trailers: bo
     for item in state.items:
         if isinstance(item, UserItem):
             prompt = item.text if not (item.withdrawn or item.queued) else prompt
-        elif isinstance(item, ActionItem) and (changed := list(_changed(item, state.workspace, files))):
+        elif isinstance(item, ActionItem) and (changed := list(_changed(item, state.workspace, files, last))):
             prompts[prompt] = None
             actions.append(f"- {_one_line(title_of(item, state.workspace).text, _LINE)} ({', '.join(changed)})")
             models |= {item.response.model: None} if item.response is not None and not item.by_user else {}
@@ -73,9 +93,23 @@ def message_parts(state: SessionState, files: Sequence[str], *, has_trailers: bo
     return [part for part in paragraphs if part]
 
 
-def _changed(item: ActionItem, workspace: str, files: Collection[str]) -> Iterator[str]:
+def _last_committed(state: SessionState, committed: Mapping[str, str | None]) -> dict[str, int]:
+    """Return the number of the last action that left each file as it is in the last commit."""
+    return {
+        name: item.number
+        for item in state.items
+        if isinstance(item, ActionItem)
+        for file in item.files
+        if (name := os.path.relpath(file.path, state.workspace)) in committed
+        and not file.cut
+        and file.after == committed[name]
+    }
+
+
+def _changed(item: ActionItem, workspace: str, files: Collection[str], last: Mapping[str, int]) -> Iterator[str]:
     for file in item.files:
-        if os.path.relpath(file.path, workspace) in files:
+        name = os.path.relpath(file.path, workspace)
+        if name in files and item.number > last.get(name, -1):
             yield visible_path(short_path(file.path, workspace))
 
 

@@ -18,7 +18,13 @@ from workbench.llm.model import Cancel
 from workbench.processes.spawn import isolated_python, run
 from workbench.protocol.events import FileDelta
 from workbench.session.comparison.check import LONGEST, CheckResult, run_check
-from workbench.session.comparison.final_files import FinalDifference, FinalState, final_difference, final_state
+from workbench.session.comparison.final_files import (
+    FinalDifference,
+    FinalState,
+    count_changed,
+    final_difference,
+    final_state,
+)
 from workbench.session.comparison.steps import FirstDifference, first_difference
 from workbench.session.replay.run import check_history
 from workbench.session.session_names import session_path
@@ -54,6 +60,7 @@ class SessionFigures:
     seconds: float
     """Time from each message to the end of its run, including the time that the user took to decide."""
     files: int
+    """Files that differ between its first and its last snapshot."""
     added: int
     removed: int
     is_busy: bool = False
@@ -103,7 +110,7 @@ def compare_sessions(
             Pair(first_difference(stores[0], store), _files_between(locations, states[0], state))
             for store, state in zip(stores[1:], states[1:], strict=True)
         ]
-        figures = [_figures(locations, entry, store) for entry, store in zip(entries, stores, strict=True)]
+        figures = [_figures(locations, *each) for each in zip(entries, stores, states, strict=True)]
     if check:
         results = [_checked(locations, state, check, cancel or Cancel()) for state in states]
         figures = [replace(each, check=result) for each, result in zip(figures, results, strict=True)]
@@ -147,7 +154,7 @@ def _check(entries: Sequence[SessionSummary]) -> None:
             raise UsageError(f"the session {entry.id} cannot be read: {entry.damaged}; {REPAIR.format(entry.id)}")
 
 
-def _figures(locations: Locations, entry: SessionSummary, store: Store) -> SessionFigures:
+def _figures(locations: Locations, entry: SessionSummary, store: Store, state: FinalState | str) -> SessionFigures:
     ((steps, actions),) = store.query(_COUNTS)
     usage = Totals()
     for call in session_calls(locations, entry.id):
@@ -159,11 +166,21 @@ def _figures(locations: Locations, entry: SessionSummary, store: Store) -> Sessi
         actions or 0,
         usage,
         _run_time(store),
-        len(lines),
+        _files_changed(locations, store, state, len(lines)),
         sum(added for added, _ in lines),
         sum(removed for _, removed in lines),
         is_busy=holder(store.path) is not None,
     )
+
+
+def _files_changed(locations: Locations, store: Store, state: FinalState | str, recorded: int) -> int:
+    """Return how many files the session changed by its snapshots; without them, those with recorded lines."""
+    if isinstance(state, str):
+        return recorded
+    try:
+        return count_changed(locations, store, state)
+    except SnapshotError:
+        return recorded
 
 
 def _run_time(store: Store) -> float:

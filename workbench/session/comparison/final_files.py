@@ -20,9 +20,11 @@ from workbench.session.workspace.repository import Change, SnapshotError, Snapsh
 from workbench.session.workspace.snapshots import deltas
 from workbench.text import visible_path
 
-_LAST: Final = """
+_VERSIONS: Final = """
 SELECT json_extract(json, '$.version') FROM events
-WHERE kind = 'version_taken' AND json_extract(json, '$.version') <> '' ORDER BY seq DESC LIMIT 1"""
+WHERE kind = 'version_taken' AND json_extract(json, '$.version') <> '' ORDER BY seq"""
+_FIRST: Final = f"{_VERSIONS} LIMIT 1"
+_LAST: Final = f"{_VERSIONS} DESC LIMIT 1"
 _ENDED: Final = "SELECT at FROM events ORDER BY seq DESC LIMIT 1"
 GONE: Final = "the last snapshot of the session {}, {}, is gone: it was pruned or deleted"
 
@@ -58,6 +60,16 @@ def final_state(store: Store) -> FinalState:
         )
     at = next(datetime.fromisoformat(at) for (at,) in store.query(_ENDED))
     return FinalState(store.path.stem, Path(first_event(store).workspace), version, at)
+
+
+def count_changed(locations: Locations, store: Store, state: FinalState) -> int:
+    """Return in how many files a session's last snapshot differs from its first; links and binary files count.
+
+    Raises SnapshotError if one of them is gone.
+    """
+    repository = repository_of(locations, state)
+    first = next(version for (version,) in store.query(_FIRST))
+    return len(repository.difference(repository.version_named(first), _version(repository, state)))
 
 
 def final_difference(locations: Locations, one: FinalState, other: FinalState) -> FinalDifference:
