@@ -65,7 +65,6 @@ READING = (
     ["update-index", "--refresh"],
     ["add", "-A"],
     ["check-ignore", "a.txt"],
-    ["merge-file", "-p", "a.txt", "b.txt", "a.txt"],
 )
 
 

@@ -32,7 +32,6 @@ CALLS = (
     ["hash-object", "-w", "a.txt"],
     ["update-index", "--refresh"],
     ["check-ignore", "a.txt"],
-    ["merge-file", "-p", "a.txt", "b.txt", "a.txt"],
     ["add", "-A"],
     ["write-tree"],
     ["update-ref", "refs/heads/new", "HEAD"],

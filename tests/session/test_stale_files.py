@@ -3,12 +3,11 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tests.session.fake_agent import Harness, calls, says
-from workbench.files.merge import Merged, merge
 from workbench.protocol.events import FileDelta, FilesChanged
+from workbench.protocol.stale_file import StaleFile
+from workbench.session.actions.stale_files import has_conflicts, stale_reasons
 from workbench.tools import FileEditorTool
 
 BASE = "".join(f"line {number}\n" for number in range(1, 21))
@@ -153,16 +152,20 @@ def test_another_change_after_the_approval_asks_again_with_it(shared):
     assert one.file.read_text() == BASE.replace("line 3\n", "three\n") + "more and more\n"
 
 
-def test_missing_git_asks_the_user(shared, monkeypatch, tmp_path):
+def test_merge_needs_no_other_program(shared, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     one = shared(mode="never")
-    theirs = BASE + "more\n"
-    one.change(theirs)
+    one.change(BASE + "more\n")
     one.harness.run()
-    assert one.assessed.stale[0].conflicts is None
-    assert "could not be merged" in one.assessed.reasons[1]
-    assert "reverts that change" in one.assessed.reasons[1]
-    assert one.file.read_text() == theirs
+    assert one.file.read_text() == BASE.replace("line 3\n", "three\n") + "more\n"
+
+
+def test_edit_that_could_not_be_merged_is_a_question_that_says_so():
+    file = StaleFile(path="/work/a.txt", seen="one\n", theirs="two\n", wanted="three\n", conflicts=None)
+    (reason,) = stale_reasons([file])
+    assert has_conflicts([file])
+    assert "could not be merged" in reason
+    assert "reverts that change" in reason
 
 
 def test_merge_base_survives_a_restart(shared):
@@ -195,20 +198,3 @@ def test_tool_without_merging_refuses_as_before(shared):
     one.harness.run()
     assert "View it again before you edit it" in one.result
     assert one.file.read_text() == BASE + "more\n"
-
-
-@pytest.mark.parametrize("ends", ["\r\n", "\n"])
-def test_line_endings_and_a_missing_final_newline_survive_a_merge(ends):
-    seen = ends.join(["a", "b", "c", "d", "e", "f", "g"])
-    merged = merge(seen, seen.replace("g", "G"), seen.replace("a", "A"))
-    assert merged == Merged(seen.replace("g", "G").replace("a", "A"))
-
-
-lines = st.lists(st.sampled_from(["a\n", "b\n", "c\r\n", "ä\n", "<<<<<<< x\n", ""]), max_size=5).map("".join)
-
-
-@settings(max_examples=20, deadline=None)
-@given(lines, lines)
-def test_merge_of_a_one_sided_change_gives_that_side(seen, other):
-    assert merge(seen, other, seen).text == (other if other != seen else seen)
-    assert merge(seen, seen, other) == Merged(other)

@@ -1,6 +1,6 @@
 """The only place that runs git, as a contract test checks. Nothing in the repository is ever executed.
 
-Used by file snapshots, merging, the diff viewer, the status line and the demo. Hooks, fsmonitor, filters, textconv,
+Used by file snapshots, the diff viewer, the status line and the demo. Hooks, fsmonitor, filters, textconv,
 external diffs, merge drivers, pagers, signatures, transports (and so lazy fetches from a promisor) and nested bare
 repositories are disabled. The user's and the system's settings are ignored, except those for line endings, ignored
 files and safe directories. Git variables in our own environment are not inherited; every call has a time limit.
@@ -36,7 +36,6 @@ _GUARDS: Mapping[str, tuple[str, ...]] = {  # allowed command -> the options tha
     "log": _DIFF,
     "ls-files": (),
     "ls-tree": (),
-    "merge-file": (),
     "prune": (),
     "read-tree": (),
     "repack": (),

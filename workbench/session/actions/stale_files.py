@@ -95,7 +95,7 @@ def _since(file: StaleFile, name: str, when: str) -> str:
 
 def _outcome(file: StaleFile) -> str:
     if file.conflicts is None:
-        return "it could not be merged (no git), and the proposal reverts that change"
+        return "it could not be merged, and the proposal reverts that change"
     if not file.conflicts:
         return "the proposal is merged with that change"
     count = "1 place" if file.conflicts == 1 else f"{file.conflicts} places"

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from workbench.files.merge import merge
+from workbench.diff.merge import merge
 from workbench.protocol.events import FileDelta, Rewound
 from workbench.protocol.rewind import RewoundFile
 from workbench.session.storage.file_steps import Transition

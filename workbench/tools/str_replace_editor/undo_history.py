@@ -8,8 +8,8 @@ from pathlib import Path
 
 import msgspec
 
+from workbench.diff.merge import Merged, merge
 from workbench.files.encodings import Coding
-from workbench.files.merge import Merged, merge
 from workbench.files.text_file import EditorError, decoded, digest, name_of
 from workbench.tools.blob_store import BlobStore
 from workbench.tools.str_replace_editor.difference import shared_ends

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from workbench.diff.hunks import FileDiff, taken
+from workbench.diff.merge import merge
 from workbench.errors import WorkbenchError
-from workbench.files.merge import merge
 from workbench.files.text_file import EditorError, decoded, read_bytes
 from workbench.protocol.live import ChangesRated
 from workbench.text import visible
