@@ -15,8 +15,8 @@ from tests.sandbox import Sandbox
 from tests.tui.decision_files import MODE, act, keep_all_kinds, keep_decided
 from tests.tui.session_files import keep
 from workbench.config.locations import Locations
-from workbench.plain.headless import Narrator
 from workbench.plain.narration import item_lines
+from workbench.plain.narrator import Narrator
 from workbench.protocol import events as ev
 from workbench.session.session_names import session_path
 from workbench.session.storage.decision_log import RecordedDecision, Unreadable, all_decisions, session_decisions

@@ -7,7 +7,7 @@ import pytest
 from tests.session.conftest import harness as harness
 from tests.session.fake_agent import calls
 from tests.session.test_snapshots import repository
-from workbench.plain.headless import Narrator
+from workbench.plain.narrator import Narrator
 from workbench.plain.question import PlainQuestion
 from workbench.protocol.deletion_list import DeletedPath, DeletionList
 from workbench.tools import BashTool

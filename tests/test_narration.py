@@ -4,7 +4,7 @@ import pytest
 
 from tests.session.conftest import harness as harness
 from tests.session.fake_agent import calls, says
-from workbench.plain.headless import Narrator
+from workbench.plain.narrator import Narrator
 from workbench.protocol.events import (
     ActionObserved,
     ActionProposed,

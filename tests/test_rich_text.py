@@ -14,7 +14,7 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from workbench.plain.headless import Narrator
+from workbench.plain.narrator import Narrator
 from workbench.plain.output import WIDTH, uses_color, width_of
 from workbench.protocol.events import ActionObserved, ActionProposed
 from workbench.tools import Action, Observation

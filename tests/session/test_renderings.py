@@ -12,8 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from tests.session.fake_agent import Harness, calls, says
-from workbench.plain.headless import Narrator
 from workbench.plain.narration import item_lines
+from workbench.plain.narrator import Narrator
 from workbench.protocol.codec import encode
 from workbench.protocol.events import ActionAssessed, ActionObserved, ActionProposed, event_from_json
 from workbench.session.storage.store import Store

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, TypeAlias
 from msgspec import Struct, to_builtins
 
 from workbench.protocol.events import ActionDecided, Event, ModelResponded, RawToolCall, UserMessage
-from workbench.session.replay.relocator import Relocator
+from workbench.session.relocator import Relocator
 from workbench.session.storage.active_path import ActivePath, rewinds_of
 from workbench.session.storage.shared_history import SharedPart, ancestry_of
 from workbench.session.storage.store import Store, first_event

@@ -29,11 +29,11 @@ from workbench.protocol.events import (
 from workbench.risk.paths import within
 from workbench.session.actions.integrity import GUARD_NOTE
 from workbench.session.limits import NO_TOOLS
+from workbench.session.relocator import Relocator
 from workbench.session.replay.divergence import Divergence, ReplayResult, difference, lines_of
 from workbench.session.replay.files import FileComparison
 from workbench.session.replay.normalizing import Normalizer
 from workbench.session.replay.outline import Outline
-from workbench.session.replay.relocator import Relocator
 from workbench.session.replay.rerun import Rerun
 from workbench.session.replay.selection import Reason, why_not_rerun
 from workbench.session.state import OpenAction, State

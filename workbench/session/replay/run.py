@@ -18,12 +18,12 @@ from workbench.llm.model import Cancel
 from workbench.processes.spawn import keep_out_of
 from workbench.protocol.events import Event
 from workbench.session.actions.run import PartialWriter
+from workbench.session.relocator import Relocator
 from workbench.session.replay.divergence import ReplayResult
 from workbench.session.replay.files import FileComparison
 from workbench.session.replay.git_copy import copy_repository
 from workbench.session.replay.normalizing import Normalizer
 from workbench.session.replay.outline import Outline, outline_of
-from workbench.session.replay.relocator import Relocator
 from workbench.session.replay.replayer import Replayer, ReplayParts, follow_all
 from workbench.session.replay.rerun import Rerun
 from workbench.session.replay.scratch import Scratch, run_confined, scratch_directory

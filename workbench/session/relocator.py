@@ -1,4 +1,4 @@
-"""Moves what a log says from the directory of the session to the scratch directory."""
+"""Moves what a log says from the directories in which it happened to another one."""
 
 from __future__ import annotations
 
