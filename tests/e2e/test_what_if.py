@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
 
 from tests.e2e.test_compare import compared, ran
 from tests.e2e.test_rewind import files
+from tests.fakes.model_server import ModelServer
+from tests.fakes.model_turns import Called, Turn
+from tests.fakes.model_turns import finish as finish_turn
 from tests.sandbox import Sandbox, bash, finish
 
 
@@ -13,8 +19,39 @@ def went_on(sandbox: Sandbox, *words: str) -> tuple[str, Path]:
     """Run a session on from an event; return the id and the directory of the new future."""
     done = sandbox.ohw("replay", *words, "--mode", "never")
     assert done.returncode == 0, done.stderr
-    directory = Path(done.stderr.split("its directory: ")[1].splitlines()[0])
-    return done.stderr.split("compare with: ohw compare ")[1].split()[1], directory
+    return future_of(done.stderr)
+
+
+def future_of(narration: str) -> tuple[str, Path]:
+    directory = Path(narration.split("its directory: ")[1].splitlines()[0])
+    return narration.split("compare with: ohw compare ")[1].split()[1], directory
+
+
+def events(sandbox: Sandbox, session: str, kind: str) -> list[dict[str, Any]]:
+    lines = map(json.loads, sandbox.command("export", session, "--jsonl").stdout.splitlines())
+    return [event for event in lines if event["kind"] == kind]
+
+
+def call(command: str) -> Called:
+    return Called("execute_bash", {"command": command, "security_risk": "LOW"})
+
+
+def stopped_at_a_question(sandbox: Sandbox, *calls: Called) -> tuple[str, str]:
+    """Run an agent that makes these calls at once, up to its first question; return the session and the question."""
+    with ModelServer([Turn(calls=list(calls))]) as server:
+        model = ("--model", "openai/fake", "--api-base", server.base_url, "--mode", "ask")
+        done = sandbox.ohw("run", "go", "--json", *model)
+    assert done.returncode == 3, done.stderr
+    session = json.loads(done.stdout.splitlines()[0])["id"]
+    return session, str(events(sandbox, session, "action_assessed")[0]["seq"])
+
+
+def decided(sandbox: Sandbox, *words: str) -> tuple[CompletedProcess[str], list[dict[str, Any]]]:
+    """Decide an action in another future, whose model ends the run; return the run and the messages it was sent."""
+    with ModelServer([finish_turn("Done.")]) as server:
+        model = ("--model", "openai/fake", "--api-base", server.base_url, "--mode", "medium")
+        done = sandbox.ohw("replay", *words, *model)
+        return done, next((each.messages for each in server.requests if each.body), [])
 
 
 def test_another_model_answers_the_same_message(sandbox: Sandbox):
@@ -48,11 +85,71 @@ def test_new_future_may_not_write_where_the_session_works(sandbox: Sandbox):
     assert (sandbox.project / "a.txt").read_text() == "one\n"
 
 
+def test_waiting_action_is_approved_in_another_future(sandbox: Sandbox):
+    session, question = stopped_at_a_question(sandbox, call(f"echo one > {sandbox.project}/a.txt"))
+    done, sent = decided(sandbox, session, "--from", question, "--approve")
+    fork, directory = future_of(done.stderr)
+    assert done.returncode == 0, done.stderr
+    assert f"echo one > {directory}/a.txt\n  allowed by you" in done.stderr
+    assert (directory / "a.txt").read_text() == "one\n"
+    assert [message["role"] for message in sent[1:]] == ["user", "assistant", "tool", "user"]
+    assert str(directory) in sent[-1]["content"]
+    (decision, _) = events(sandbox, fork, "action_decided")
+    assert (decision["verdict"], decision["by"]) == ("approved", "person")
+    assert f"echo one > {directory}/a.txt" in sandbox.command("decisions", fork).stdout
+    assert files(sandbox) == {}
+    assert events(sandbox, session, "action_decided") == []
+
+
+def test_approved_action_is_rejected_in_another_future_of_that_future(sandbox: Sandbox):
+    session, question = stopped_at_a_question(sandbox, call("echo one > a.txt"))
+    approved, directory = future_of(decided(sandbox, session, "--from", question, "--approve")[0].stderr)
+    result = sandbox.command("rewind", approved).stdout.splitlines()[1].split()[0]
+    done, sent = decided(sandbox, approved, "--from", result, "--reject", "use b.txt")
+    fork, other = future_of(done.stderr)
+    assert done.returncode == 0, done.stderr
+    assert [message["content"] for message in sent if message["role"] == "tool"] == [
+        "The user rejected this action; it was not run. The user's note: use b.txt"
+    ]
+    assert list(other.iterdir()) == []
+    assert (directory / "a.txt").read_text() == "one\n"
+    (pair,) = compared(sandbox, approved, fork)["differences"]
+    steps = pair["first_step"]
+    assert (steps["session"]["title"], steps["from"]["title"]) == ("rejected: use b.txt", "approved")
+
+
+def test_other_actions_that_waited_then_are_asked_about_again(sandbox: Sandbox):
+    calls = (call("echo 1 > a.txt"), call("echo 2 > b.txt"))
+    session, _ = stopped_at_a_question(sandbox, *calls)
+    second = events(sandbox, session, "action_proposed")[1]["seq"]
+    done, _ = decided(sandbox, session, "--from", str(second), "--approve")
+    fork, directory = future_of(done.stderr)
+    assert done.returncode == 3
+    assert f"stopped at a question: may execute_bash run? Answer it with `ohw resume {fork}`" in done.stderr
+    assert list(directory.iterdir()) == []
+
+
+def test_what_would_reach_the_directory_of_the_session_is_not_approved(sandbox: Sandbox):
+    name = sandbox.project.name
+    session, question = stopped_at_a_question(sandbox, call(f"echo one > ../{name}/a.txt"))
+    done, _ = decided(sandbox, session, "--from", question, "--approve")
+    assert done.returncode == 3
+    assert "not approved: deny in" in done.stderr
+    assert files(sandbox) == {}
+
+
 def test_what_cannot_go_on_is_refused_and_leaves_nothing(sandbox: Sandbox):
     session = ran(sandbox, "ls")
     for words, reason in (
         (["--from", "2"], "--prompt TEXT or --model NAME"),
         (["--from", "2", "--prompt", "x", "--live"], "no --until"),
+        (["--from", "2", "--approve", "--until", "3"], "no --until"),
+        (["--from", "2", "--approve", "--prompt", "x"], "no --prompt with --approve"),
+        (["--from", "2", "--approve", "--reject", "x"], "cannot be used together"),
+        (["--approve"], "need --from EVENT"),
+        (["--reject", ""], "need --from EVENT"),
+        (["--from", "999", "--approve"], "there is no event 999"),
+        (["--from", "4", "--approve"], "event 4 is of no action that waited for approval; none of this session did"),
         (["--from", "999", "--prompt", "x"], "there is no event 999"),
         (["--from", "4", "--prompt", "x"], "is no checkpoint"),
     ):

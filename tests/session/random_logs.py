@@ -114,7 +114,7 @@ events = st.one_of(
     st.builds(CondensingUndone, condensed=st.integers(0, 30), first=st.just(1), last=st.just(9)),
     st.builds(OutputDropped, action_id=names, characters=st.integers(0, 9_000)),
     st.builds(Rewound, target=st.integers(0, 30)),
-    st.builds(Forked, session=names, target=st.integers(0, 30)),
+    st.builds(Forked, session=names, target=st.integers(0, 30), keeps_run=st.booleans()),
     st.builds(RunEnded, reason=st.sampled_from(["finished", "interrupted"])),
     st.builds(SettingsChanged, mode=st.sampled_from([None, "plan"]), model=st.sampled_from([None, "a", "b"])),
 )

@@ -201,9 +201,12 @@ def _add_past(parser: _Parser, command: str) -> None:
             dest="start",
             type=int,
             metavar="EVENT",
-            help="continue from this checkpoint in a fork with its own directory, with --prompt TEXT or --model NAME",
+            help="continue from here in a fork with its own directory: from a checkpoint with --prompt TEXT or "
+            "--model NAME, from an action that waited for approval with --approve or --reject NOTE",
         )
         parser.add_argument("--prompt", metavar="TEXT", help="with --from: the message to send there")
+        parser.add_argument("--approve", action="store_true", help="with --from: approve the action that waited")
+        parser.add_argument("--reject", metavar="NOTE", help="with --from: reject it, with this note to the agent")
         parser.add_argument("--keep-going", action="store_true", help="show all differences, not only the first")
         parser.add_argument(
             "--live", action="store_true", help="also run again what reaches outside: network, other paths, processes"

@@ -29,6 +29,8 @@ def replay(arguments: Namespace) -> int:
     """Replay a session; return 0 if everything is as recorded, 1 if something differs, 2 if it cannot be replayed."""
     if arguments.start is not None:
         return what_if(arguments)
+    if arguments.prompt or _decides(arguments):
+        raise UsageError("--prompt, --approve and --reject need --from EVENT")
     try:
         return _replayed(arguments)
     except WorkbenchError as error:
@@ -52,27 +54,28 @@ def _replayed(arguments: Namespace) -> int:
 
 
 def what_if(arguments: Namespace) -> int:
-    """Fork a session at a checkpoint into a directory of its own, and continue it with another model or prompt.
+    """Fork a session into a directory of its own, and continue it with another model, prompt or decision.
 
     Returns the exit code of the run, as `ohw run` does. The session stays as it is, and a rule of the fork denies its
     directory.
     """
     locations, settings = settings_of(arguments)
-    if arguments.until is not None or arguments.keep_going or arguments.live:
-        raise UsageError("--from continues the session instead of comparing it; use no --until, --keep-going or --live")
-    if not (arguments.prompt or arguments.model):
-        raise UsageError("--from needs something to change: --prompt TEXT or --model NAME")
+    _check(arguments)
+    decides = _decides(arguments)
     session = chosen_session(locations, arguments)
     if arguments.model:  # a model that cannot be used leaves no fork behind
         SessionModels(settings, dict(os.environ)).open(arguments.model).close()
-    forked = fork_at(locations, session.id, arguments.start, "")
+    forked = fork_at(locations, session.id, arguments.start, "", keeps_run=decides)
     (state_directory(locations, forked.id) / DRAFT).unlink(missing_ok=True)
-    prompt = arguments.prompt or forked.point.message or _CONTINUE
-    from workbench.plain.headless import continue_session
+    from workbench.plain.headless import EarlyDecision, continue_session
 
+    start: str | list[EarlyDecision] = arguments.prompt or forked.point.message or _CONTINUE
+    if decides:
+        decision = EarlyDecision(forked.point.action_id, arguments.reject)
+        start = [*map(EarlyDecision, forked.point.approved), decision]
     try:
         return continue_session(
-            locations, settings, forked.id, prompt, denied_directory=session.workspace, as_json=arguments.json
+            locations, settings, forked.id, start, denied_directory=session.workspace, as_json=arguments.json
         )
     finally:
         sys.stdout.flush()
@@ -81,6 +84,25 @@ def what_if(arguments: Namespace) -> int:
             f"compare with: ohw compare {session.id} {forked.id}",
         ):
             sys.stderr.write(f"{line}\n")
+
+
+def _decides(arguments: Namespace) -> bool:
+    return arguments.approve or arguments.reject is not None
+
+
+def _check(arguments: Namespace) -> None:
+    """Raise UsageError if the options do not fit `--from`."""
+    if arguments.until is not None or arguments.keep_going or arguments.live:
+        raise UsageError("--from continues the session instead of comparing it; use no --until, --keep-going or --live")
+    if arguments.approve and arguments.reject is not None:
+        raise UsageError("--approve and --reject cannot be used together")
+    if arguments.prompt and _decides(arguments):
+        raise UsageError("the agent continues after the decision; use no --prompt with --approve or --reject")
+    if not (arguments.prompt or arguments.model or _decides(arguments)):
+        raise UsageError(
+            "--from needs something to change: --prompt TEXT or --model NAME, or --approve or --reject NOTE for an "
+            "action that waited for approval"
+        )
 
 
 def _as_json(session_id: str, result: ReplayResult) -> dict[str, object]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 from workbench.agent.custom_commands import CommandMessage, CustomCommands
 from workbench.config.locations import Locations
@@ -25,16 +25,18 @@ from workbench.engine.worker import Worker, end_without_memory
 from workbench.errors import UsageError
 from workbench.llm.factory import NO_MODEL_MESSAGE
 from workbench.llm.litellm_setup import import_early, is_importing
+from workbench.llm.model import Cancel
 from workbench.plain.narrator import Narrator, OpenQuestion
 from workbench.plain.output import OutputChannel, uses_color, width_of
 from workbench.processes.spawn import end_running
 from workbench.protocol.codec import to_plain
-from workbench.protocol.events import Event
+from workbench.protocol.events import ActionProposed, Event, Verdict
 from workbench.protocol.live import LiveEvent
 from workbench.secrets.masker import MASKER
+from workbench.session.actions.assess import is_riskier
 from workbench.session.final_answer import FinalAnswer
 from workbench.session.mentions import mentioned
-from workbench.session.session import EXIT, Session
+from workbench.session.session import EXIT, CommandError, Session
 from workbench.session.session_factory import OpenedSession, checked_workspace, open_session, start_session
 from workbench.session.session_names import new_id
 from workbench.session.sub_agents import SubAgent
@@ -67,16 +69,35 @@ def run(locations: Locations, settings: Settings, workspace: Path, prompt: str, 
     import_early(settings.profile(settings.model))
     session_id = new_id(prompt)
     return _run(
-        locations, session_id, partial(start_session, locations, settings, directory, session_id), message, as_json
+        locations,
+        session_id,
+        partial(start_session, locations, settings, directory, session_id),
+        lambda driven: driven.send(message),
+        as_json=as_json,
     )
 
 
-def continue_session(
-    locations: Locations, settings: Settings, session_id: str, prompt: str, *, denied_directory: str, as_json: bool
-) -> int:
-    """Send a prompt to a session that is not open, run the agent and return the exit code, as `run` does.
+class EarlyDecision(NamedTuple):
+    """A decision of the user on an action that waits in a session, from before that session is opened."""
 
-    A rule denies everything at or below `denied_directory`. Raises WorkbenchError if the run cannot begin.
+    action_id: str
+    rejection: str | None = None
+    """The note to the agent if the action is rejected; None approves it."""
+
+
+def continue_session(
+    locations: Locations,
+    settings: Settings,
+    session_id: str,
+    start: str | Sequence[EarlyDecision],
+    *,
+    denied_directory: str,
+    as_json: bool,
+) -> int:
+    """Send a prompt to a session that is not open, or decide its open questions; run it and return the exit code.
+
+    The code is that of `run`. A rule denies everything at or below `denied_directory`. Raises WorkbenchError if the run
+    cannot begin.
     """
     end_without_memory()
 
@@ -85,26 +106,34 @@ def continue_session(
         session.session.set(rule=f"deny in {shlex.quote(f'{denied_directory}/**')}")
         return session
 
-    return _run(locations, session_id, opened, CommandMessage(prompt), as_json)
+    def begin(driven: _Run) -> None:
+        if isinstance(start, str):
+            driven.send(CommandMessage(start))
+        else:
+            driven.decide(start)
+
+    return _run(locations, session_id, opened, begin, as_json=as_json)
 
 
 def _run(
     locations: Locations,
     session_id: str,
     open_it: Callable[..., OpenedSession],
-    message: CommandMessage,
+    begin: Callable[[_Run], None],
+    *,
     as_json: bool,
 ) -> int:
-    """Run the agent on a message in the session that `open_it` opens; return the exit code."""
+    """Run the agent in the session that `open_it` opens, after what `begin` does; return the exit code."""
     outlet = Outlet(as_json)
     write_logs_to(log_path(locations, session_id))
     with contextlib.redirect_stdout(sys.stderr):  # output of tools must not appear among the events
         opened = open_it(on_event=outlet.event, on_live=outlet.live)
         outlet.show_results_of(opened.tools)
-        outlet.notices([*opened.notices, *filter(None, [message.notice])])
+        outlet.notices(opened.notices)
         try:
             driven = _Run(opened, outlet, opened.workspace)
-            code = driven.drive(message)
+            begin(driven)
+            code = driven.drive()
             questions, unsaved = open_questions(opened.session, driven.waiting_delegates), opened.obstacle
         finally:
             opened.close()
@@ -179,6 +208,10 @@ class Outlet:
             self._out.write(json_line(event))
         self._out.check()  # in text mode nothing is written before the end, so a closed pipe would go unnoticed
 
+    def proposed(self, event: ActionProposed) -> None:
+        """Write about a call that the log already has."""
+        self._narrator.event(event)
+
     def notices(self, lines: Iterable[str]) -> None:
         """Write lines that the user should see at the start."""
         for line in lines:
@@ -218,12 +251,34 @@ class _Run:
         opened.delegates.on_wait(self._on_wait)
         outlet.on_failure(self._stop_unseen)
 
-    def drive(self, message: CommandMessage) -> int:
-        session = self._opened.session
+    def send(self, message: CommandMessage) -> None:
+        self._outlet.notices(filter(None, [message.notice]))
         servers = self._opened.servers
         mentions = mentioned(message.text, self._directory, servers.is_resource if servers else None)
-        session.send(message.text, mentions, message.command)
-        worker = Worker(session, self._rested.set, self._opened.fail)
+        self._opened.session.send(message.text, mentions, message.command)
+
+    def decide(self, decisions: Sequence[EarlyDecision]) -> None:
+        """Ask the open questions again and decide those; one that cannot be decided, or is riskier now, stays open."""
+        session = self._opened.session
+        rated = {action.proposed.action_id: action.assessed for action in session.questions()}
+        session.open_questions.advance(Cancel(), after_a_run=True)
+        for each in decisions:
+            action = next((one for one in session.questions() if one.proposed.action_id == each.action_id), None)
+            before, now = rated.get(each.action_id), action.assessed if action else None
+            if action is not None:
+                self._outlet.proposed(action.proposed)
+            if each.rejection is None and before and now and is_riskier(now.risk, before.risk):
+                self._outlet.notices([f"not approved: it is {now.risk} here, and was {before.risk} when it waited"])
+                continue
+            verdict: Verdict = "approved" if each.rejection is None else "rejected"
+            fingerprint = now.fingerprint if now else ""
+            try:
+                session.decide(each.action_id, verdict, fingerprint=fingerprint, note=each.rejection or "")
+            except CommandError as error:
+                self._outlet.notices([str(error)])
+
+    def drive(self) -> int:
+        worker = Worker(self._opened.session, self._rested.set, self._opened.fail)
         before = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
         try:
             worker.start()

@@ -427,14 +427,16 @@ class Rewound(EventBase):
 class Forked(EventBase):
     """The session continues here as a fork, from its state at event `target` of the session it was forked from.
 
-    What was running there, or waiting, is not part of the fork. `moved_from` is the directory of that session if the
-    fork works in another one, `workspace`, to which the files of that event were copied.
+    What was running there, or waiting, is not part of the fork, unless it `keeps_run`. `moved_from` is the directory of
+    that session if the fork works in another one, `workspace`, to which the files of that event were copied; the open
+    actions of a run are then proposed again after this event, with the paths of that directory.
     """
 
     session: str
     target: int
     workspace: str = ""
     moved_from: str = ""
+    keeps_run: bool = False
 
 
 class RunEnded(EventBase):

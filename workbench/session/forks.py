@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, cast
 
@@ -16,17 +18,17 @@ from workbench.config.settings import NO_MODEL, Settings
 from workbench.errors import UsageError, WorkbenchError
 from workbench.files.state_files import replace_file
 from workbench.protocol.events import (
-    ActionObserved,
     Event,
     Forked,
-    Rewound,
-    RunEnded,
     SessionStarted,
     SettingsChanged,
     UserMessage,
 )
 from workbench.protocol.risk import Mode
+from workbench.session.fork_point import ForkPoint, fork_point, waiting_point
+from workbench.session.relocator import Relocator
 from workbench.session.session_names import DRAFT, new_id, session_path, state_directory
+from workbench.session.state import OpenAction
 from workbench.session.storage.active_path import ActivePath, rewinds_of
 from workbench.session.storage.family import begin_fork, family_lock
 from workbench.session.storage.file_steps import steps_of
@@ -51,35 +53,6 @@ _SOON: Final = 100
 _FIRST_MESSAGE: Final = "SELECT seq FROM events WHERE kind = 'user_message' ORDER BY seq LIMIT 1"
 
 
-class ForkPoint(Struct, frozen=True):
-    """Where a fork leaves the session: `target` is the last event that both have."""
-
-    target: int
-    message: str = ""
-    """The user's message before which it was forked."""
-
-
-def fork_point(store: Store, event: int | None = None) -> ForkPoint:
-    """Return the point at a checkpoint, or at the end of the session without one.
-
-    Before a message, after the result of an action or the end of a run, and where the session was before a rewind.
-    Raises UsageError for any other event, or StoreError.
-    """
-    if event is None:
-        return ForkPoint(store.last_seq)
-    chosen = next(store.events(event - 1, 1), None) if 0 < event <= store.last_seq else None
-    match chosen:
-        case UserMessage():
-            return ForkPoint(event - 1, chosen.text)
-        case Rewound():
-            return ForkPoint(event - 1)
-        case ActionObserved() | RunEnded():
-            return ForkPoint(event)
-        case None:
-            raise UsageError(f"there is no event {event} in this session; it has {store.last_seq}")
-    raise UsageError(f"event {event} is no checkpoint; `ohw rewind {store.path.stem}` lists them")
-
-
 class Fork(Struct, frozen=True):
     """A new fork: the id of its session, where it leaves the other one, and its directory."""
 
@@ -89,18 +62,25 @@ class Fork(Struct, frozen=True):
 
 
 def fork_at(
-    locations: Locations, session_id: str, event: int | None = None, directory: Path | str | None = None
+    locations: Locations,
+    session_id: str,
+    event: int | None = None,
+    directory: Path | str | None = None,
+    *,
+    keeps_run: bool = False,
 ) -> Fork:
     """Fork a session, which may be open, at a checkpoint or at its end; see `fork_point`.
 
     With a `directory` to be created (`""`: one beside the workspace), the fork works in a copy of the files there. It
     has the model, the mode and the rules of the session at that point, but the mode that never asks becomes the default
-    one. The message before which it was forked is its draft. Raises UsageError, StoreError or another WorkbenchError;
-    then there is neither a fork nor a directory.
+    one. With `keeps_run`, the event is one of an action that waited for the user, which waits in the fork too; see
+    `waiting_point`. The message before which it was forked is its draft. Raises UsageError, StoreError or another
+    WorkbenchError; then there is neither a fork nor a directory.
     """
     path = session_path(locations, session_id)
     with family_lock(path.parent), Store.open(path, readonly=True) as store, ExitStack() as stack:
-        point, started = fork_point(store, event), first_event(store)
+        point = waiting_point(store, event) if keeps_run and event is not None else fork_point(store, event)
+        started = first_event(store)
         name = new_id(_hint(store) or started.workspace)
         workspace = started.workspace
         if directory is not None:
@@ -109,7 +89,7 @@ def fork_at(
             target_directory = free_directory(target_directory, versions.workspace)
             version = _version_at(store, point.target, versions)
             workspace = str(stack.enter_context(new_directory(locations, versions, version, target_directory, name)))
-        _create(store, point.target, replace(started, id=name, workspace=workspace))
+        _create(store, point, replace(started, id=name, workspace=workspace))
     if point.message:
         with suppress(OSError, WorkbenchError):  # the fork is whole without it
             draft = private_directory(state_directory(locations, name)) / DRAFT
@@ -117,21 +97,37 @@ def fork_at(
     return Fork(name, point, workspace)
 
 
-def _create(store: Store, target: int, started: SessionStarted) -> None:
-    """Write the file of a fork that shares the events up to `target`."""
+def _create(store: Store, point: ForkPoint, started: SessionStarted) -> None:
+    """Write the file of a fork that shares the events up to a point."""
+    target = point.target
     parts, former = _parts_to(store, target), first_event(store)
     origin = parts[-1].session if parts else store.path.stem
     granted = permissions_in(store.path.with_name(f"{origin}{store.path.suffix}"), target)
     first = replace(
         _with_model(started, granted), app_version=__version__, forked_from=origin, forked_at=target, parent=""
     )
-    forked = Forked(session=origin, target=target, workspace=first.workspace)
+    forked = Forked(session=origin, target=target, workspace=first.workspace, keeps_run=bool(point.action_id))
+    reopened: list[Event] = []
     if first.workspace != former.workspace:
         forked = replace(forked, moved_from=former.workspace)
+        relocator = Relocator([former.workspace, *(part.workspace for part in parts)], first.workspace)
+        reopened = list(_reopened(point.open_actions, relocator))
     relocation = Relocation(1, store.last_seq, former.workspace, first.workspace)
     versions = [moved(event, [relocation]) for event in _late_versions(store, target)]
     path = store.path.with_name(f"{started.id}{store.path.suffix}")
-    _write(path, parts, first, *versions, forked, *_settings(granted))
+    _write(path, parts, first, *versions, forked, *_settings(granted), *reopened)
+
+
+def _reopened(actions: Sequence[OpenAction], relocator: Relocator) -> Iterator[Event]:
+    """Yield open actions again, with the paths of another directory.
+
+    An action that waits there keeps waiting; without a fingerprint, it is assessed again before it can be decided.
+    """
+    now = datetime.now(UTC)
+    for action in actions:
+        yield replace(relocator.event(action.proposed), at=now)
+        if action.assessed is not None:
+            yield replace(relocator.event(action.assessed), at=now, fingerprint="")
 
 
 def _late_versions(store: Store, target: int) -> list[Event]:

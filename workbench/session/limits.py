@@ -138,7 +138,7 @@ class TokenCount(msgspec.Struct):
                 self._characters //= 2
             case ModelAsked() | DelegateStep():
                 self._apply_beside(event.event if isinstance(event, DelegateStep) else event)
-            case RunEnded() | Rewound() | Forked():
+            case RunEnded() | Rewound() | Forked(keeps_run=False):
                 self._is_running = False
                 is_limit = isinstance(event, RunEnded) and event.reason == "limit"
                 self.went_on_unpriced |= bool(self.unpriced) and is_limit

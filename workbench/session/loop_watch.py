@@ -56,7 +56,7 @@ class Failures(msgspec.Struct):
         match event:
             case ModelResponded():
                 self._open = {}
-            case Rewound() | Forked():
+            case Rewound() | Forked(keeps_run=False):
                 self._open, self._last = {}, {}
             case ActionProposed():
                 self._open[event.action_id] = event.tool
@@ -119,7 +119,7 @@ class LoopWatch(msgspec.Struct):
     def apply(self, event: Event) -> None:
         """Consume the next event; never raises, whatever the order of events is."""
         match event:
-            case UserMessage() | Rewound() | Forked():
+            case UserMessage() | Rewound() | Forked(keeps_run=False):
                 self._moves.clear()
                 self._steps.clear()
                 self._batch, self._results, self._nudged = {}, {}, []

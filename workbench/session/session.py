@@ -242,7 +242,7 @@ class Session:
 
     def __init__(self, parts: SessionParts) -> None:
         self._parts = parts
-        self._log, self._actions, self._questions = parts.log, parts.actions, parts.questions
+        self._log, self._actions, self.open_questions = parts.log, parts.actions, parts.questions
         self.files, self.changes = parts.files, parts.changes
         self.user_commands, self.watch = parts.user_commands, parts.watch
         self.rewinder = Rewinder(parts.log, parts.files, parts.tools, parts.recall, self._announce)
@@ -399,7 +399,7 @@ class Session:
 
     def _offer(self, change: str) -> None:
         """Tell the user how many of the waiting actions the change would allow."""
-        if notice := self._questions.offer(change):
+        if notice := self.open_questions.offer(change):
             self._parts.options.on_live(notice)
 
     def step(self) -> bool:
@@ -435,7 +435,7 @@ class Session:
             has_run = self._actions.advance(cancel)
         if self.phase == "idle":
             self._actions.protection.compare()
-        self._questions.advance(cancel, after_a_run=self.watch.consume_change() or has_run)
+        self.open_questions.advance(cancel, after_a_run=self.watch.consume_change() or has_run)
         self.watch.follow(self.questions())
 
     def _abandon(self, reason: str) -> None:

@@ -295,7 +295,8 @@ class State(msgspec.Struct):
             return
         if isinstance(event, Forked):
             self.unfinished_rewind = None
-            self._stop()
+            if not event.keeps_run:
+                self._stop()
             return
         is_request = isinstance(event, CondensingAsked)
         if is_request and not self.is_running:

@@ -221,9 +221,14 @@ def action_item(event: ActionProposed, number: int = 0) -> ActionItem:
 
 
 def proposed(state: SessionState, event: ActionProposed) -> Changed:
-    """Add a proposed action to the state, as a new card and row."""
+    """Add a proposed action to the state, as a new card and row; an open one is proposed again with other arguments."""
     answer = state.last_response
     state.action_count += 1
+    open_item = state.actions.get(event.action_id)
+    if open_item is not None and open_item.phase in ("proposed", "waiting"):
+        open_item.arguments, open_item.call_rendering = event.arguments, event.rendering
+        open_item.number = state.action_count
+        return Changed(updated=[open_item])
     item = action_item(event, state.action_count)
     if answer is not None and answer.response_id == event.response_id:
         item.response = answer

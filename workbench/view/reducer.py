@@ -325,8 +325,9 @@ def _rewound(state: SessionState, event: Rewound) -> Changed:
 
 
 def _forked(state: SessionState, event: Forked) -> Changed:
-    state.is_running, state.ended = False, ""
-    state.queued.clear()
+    if not event.keeps_run:
+        state.is_running, state.ended = False, ""
+        state.queued.clear()
     return added(state, fork_notice(event))
 
 

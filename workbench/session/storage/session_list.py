@@ -43,7 +43,7 @@ SELECT count(*), max(seq),
                 IN {_PAID} AND json_extract(json, '$.event.cost') IS NULL END),
   min(CASE WHEN kind = 'user_message' THEN seq END),
   max(CASE WHEN kind = 'user_message' THEN seq END),
-  max(CASE WHEN kind IN ('run_ended', 'forked') THEN seq END),
+  max(CASE WHEN kind = 'run_ended' OR kind = 'forked' AND json_extract(json, '$.keeps_run') IS NOT 1 THEN seq END),
   max(CASE WHEN kind = 'model_responded' AND json_extract(json, '$.text') <> '' THEN seq END)
 FROM events
 """

@@ -303,7 +303,7 @@ class MessageHistory(msgspec.Struct):
 
     def _apply_rewind(self, event: Rewound | Forked) -> None:
         """Close the calls without a result, and say what is different now."""
-        if isinstance(event, Forked) or event.scope != "files":
+        if not event.keeps_run if isinstance(event, Forked) else event.scope != "files":
             self._close_calls(_REWOUND)
             self.unsent = [entry for entry in self.unsent if entry[0] != self._nudge]
         self.unsent.append((event.seq, fork_message(event) if isinstance(event, Forked) else rewind_message(event)))

@@ -49,6 +49,7 @@ def fork_message(event: Forked) -> Message:
     if event.moved_from:
         before, now = (visible(path, lines=False) for path in (event.moved_from, event.workspace))
         note += f" It works in {now}, a copy of the files as they were here, and no longer in {before}."
+        note += " Calls whose results follow run there." if event.keeps_run else ""
     return {"role": "user", "content": f"[{note} Your shell is a new one. View a file before you edit it.]"}
 
 
