@@ -207,6 +207,18 @@ def test_changes_by_the_user_since_then_are_kept(one):
     assert [file.path for file in last_rewind(one).files if file.is_merged] == ["a.txt"]
 
 
+def test_change_by_the_user_between_two_actions_is_kept(one):
+    before = "".join(f"line {number}\n" for number in range(20))
+    (one.work / "a.txt").write_text(before)
+    target = tell(one, "first", ("text", "a.txt", "one"))
+    (one.work / "a.txt").write_text((one.work / "a.txt").read_text().replace("line 3\n", "my line 3\n"))
+    one.session.files.snapshot_now(Cancel())
+    tell(one, "second", ("text", "a.txt", "two"))
+    preview, (file,) = one.session.rewinder.preview_with_deltas(target)
+    one.session.rewinder.rewind(target, previewed=preview.seq)
+    assert (one.work / "a.txt").read_text() == before.replace("line 3\n", "my line 3\n") == file.after
+
+
 def test_what_the_users_own_command_changed_is_kept(one):
     shell = BashTool(working_dir=str(one.work))
     one.tools[shell.name] = shell

@@ -179,8 +179,8 @@ def _preview_rewind(command: PreviewRewind, context: Context) -> None:
     rewinder = context.session.rewinder
 
     def preview() -> RewindReady:
-        rewound = rewinder.preview(command.target, command.scope, command.overwrites)
-        return RewindReady(rewound=rewound, deltas=rewinder.deltas(rewound))
+        rewound, deltas = rewinder.preview_with_deltas(command.target, command.scope, command.overwrites)
+        return RewindReady(rewound=rewound, deltas=deltas)
 
     answer_in_thread("preview", preview, context.screen)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Final
 import msgspec
 
 from workbench.diff.merge import merge
+from workbench.processes.leftovers import prefix
 from workbench.protocol.events import FileDelta, Rewound
 from workbench.protocol.rewind import RewoundFile
 from workbench.session.storage.file_steps import Transition
@@ -68,6 +70,8 @@ class FilePlan(msgspec.Struct, frozen=True):
     directories: Mapping[str, int | None] = msgspec.field(default_factory=dict)
     conflicts: tuple[str, ...] = ()
     covered: frozenset[str] = frozenset()
+    contents: Mapping[str, bytes] = msgspec.field(default_factory=dict)
+    """By blob, what was read from the workspace or merged; the repository need not have it."""
 
 
 def plan_files(
@@ -80,22 +84,20 @@ def plan_files(
 
     A file that is not as a change expects it was changed by the user: both changes are merged, or the file is a
     conflict; a conflict among the `overwrites` ends as the changes say. Files that an earlier rewind has `overwritten`
-    end as they were before it. Merged and overwritten contents are stored in the repository, nothing else is written.
+    end as they were before it. Nothing is written, neither in the workspace nor in the repository.
     """
     workspace = _Workspace(repository, frozenset(overwrites))
     directories: dict[str, int | None] = {}
     restored = {file.path for file in overwritten}
     covered = set(restored)
-    for file in overwritten:
-        workspace.apply(file.path, _after(file), _before(file))
+    workspace.apply_all({file.path: (_after(file), _before(file)) for file in overwritten})
     for change in changes:
         differences = _Differences(repository, change)
-        for path, (start, end) in differences.files.items():
-            covered.add(path)
-            if path not in restored:
-                workspace.apply(path, start, end)
+        covered.update(differences.files)
+        workspace.apply_all({path: pair for path, pair in differences.files.items() if path not in restored})
         directories |= differences.directories
-    return FilePlan(workspace.changed(), directories, tuple(sorted(workspace.conflicts)), frozenset(covered))
+    conflicts = tuple(sorted(workspace.conflicts))
+    return FilePlan(workspace.changed(), directories, conflicts, frozenset(covered), workspace.contents)
 
 
 class _Differences:
@@ -154,17 +156,32 @@ class _Workspace:
         self._overwrites = overwrites
         self._now: dict[str, Entry | None] = {}
         self._planned: dict[str, Entry] = {}
-        self._raw: dict[str, bytes] = {}
         self._merged: set[str] = set()
         self._overwritten: set[str] = set()
         self.conflicts: set[str] = set()
+        self.contents: dict[str, bytes] = {}
+        """By blob, the contents that were read or merged."""
 
-    def apply(self, path: str, start: Entry, end: Entry) -> None:
-        """Change the planned state of a file as from `start` to `end`, or note a conflict."""
-        if path in self.conflicts:
-            return
-        if path not in self._now:
-            self._now[path] = self._read(path)
+    def apply_all(self, changes: Mapping[str, tuple[Entry, Entry]]) -> None:
+        """Change the planned state of files, each as from its first entry to its second one, or note a conflict."""
+        for path in changes:
+            if path not in self._now:
+                self._now[path] = self._read(path)
+        needed = {blob for path, pair in changes.items() for blob in self._blobs_to_merge(path, *pair)}
+        self.contents |= self._repository.contents(sorted(needed - self.contents.keys()))
+        for path, (start, end) in changes.items():
+            if path not in self.conflicts:
+                self._apply(path, start, end)
+
+    def _blobs_to_merge(self, path: str, start: Entry, end: Entry) -> tuple[str, ...]:
+        """Return the blobs of which a change of a file needs the contents; none if it need not be merged."""
+        current = self._planned.get(path, self._now[path])
+        if current is None or current.holds_same(start) or current.holds_same(end) or start.blob == _ANY_CONTENT:
+            return ()
+        blobs = (start.blob, current.blob, end.blob)
+        return blobs if all(blobs) else ()
+
+    def _apply(self, path: str, start: Entry, end: Entry) -> None:
         current = self._planned.get(path, self._now[path])
         result = None if current is None or path != well_formed(path) else self._changed(path, current, start, end)
         if result is None:
@@ -197,7 +214,7 @@ class _Workspace:
         except OSError:
             return None
         if raw is not None:
-            self._raw[entry.blob] = raw
+            self.contents[entry.blob] = raw
         return entry
 
     def _changed(self, path: str, current: Entry, start: Entry, end: Entry) -> Entry | None:
@@ -208,8 +225,6 @@ class _Workspace:
         combined = self._combined(path, current, start, end)
         if combined is None and path in self._overwrites:
             self._overwritten.add(path)
-            if current.blob:
-                self._store(self._bytes(current.blob))
             return end
         return combined
 
@@ -231,34 +246,42 @@ class _Workspace:
     def _merge(self, path: str, current: str, start: str, end: str) -> str:
         """Return the blob with the user's and the agent's changes, or `""` if they conflict or are not text."""
         try:
-            contents = [self._bytes(blob).decode() for blob in (start, current, end)]
+            versions = [self.contents[blob].decode() for blob in (start, current, end)]
         except UnicodeDecodeError:
             return ""
-        merged = merge(*contents)
+        merged = merge(*versions)
         if merged.conflicts != 0:
             return ""
         self._merged.add(path)
-        return self._store(merged.text.encode())
-
-    def _store(self, raw: bytes) -> str:
-        blob = self._repository.git(["hash-object", "-w", "--stdin"], raw).decode().strip()
-        self._raw[blob] = raw
+        raw = merged.text.encode()
+        blob = blob_id(raw)
+        self.contents[blob] = raw
         return blob
 
-    def _bytes(self, blob: str) -> bytes:
-        if blob not in self._raw:
-            self._raw |= self._repository.contents([blob])
-        return self._raw[blob]
 
-
-def deltas_of(repository: SnapshotRepository, rewound: Rewound) -> tuple[FileDelta, ...]:
+def deltas_of(repository: SnapshotRepository, rewound: Rewound, contents: Mapping[str, bytes]) -> tuple[FileDelta, ...]:
     """Return the texts of the files that a rewind would change, before and after. Raises SnapshotError.
 
-    The contents now on disk are not in the repository yet.
+    `contents` are those of the plan, which are not in the repository yet.
     """
-    contents = (_content(repository, file.path) for file in rewound.files)
-    on_disk = {entry.blob: raw for raw, entry in contents if raw is not None}
-    return deltas(repository, [_as_change(file) for file in rewound.files], {}, on_disk).files
+    return deltas(repository, [_as_change(file) for file in rewound.files], {}, contents).files
+
+
+def store_contents(repository: SnapshotRepository, plan: FilePlan) -> None:
+    """Store the merged contents of a plan, and those to be overwritten, in the repository. Raises SnapshotError."""
+    blobs = {file.after for file in plan.files if file.is_merged}
+    blobs |= {file.before for file in plan.files if file.is_overwritten}
+    contents = [plan.contents[blob] for blob in sorted(blobs & plan.contents.keys())]
+    if not contents:
+        return
+    try:
+        with tempfile.TemporaryDirectory(prefix=prefix("rewind")) as directory:
+            for number, raw in enumerate(contents):
+                Path(directory, f"{number}").write_bytes(raw)
+            paths = "".join(f"{directory}/{number}\n" for number in range(len(contents)))
+            repository.git(["hash-object", "-w", "--no-filters", "--stdin-paths"], os.fsencode(paths))
+    except OSError as error:
+        raise SnapshotError(f"merged files cannot be stored: {error.strerror or error}") from error
 
 
 class WriteResult(msgspec.Struct, frozen=True):

@@ -22,7 +22,7 @@ from workbench.protocol.rewind import REWIND, RewindScope, RewoundFile
 from workbench.risk.paths import PathContext
 from workbench.session.log import Log
 from workbench.session.recovery import after_an_interrupt
-from workbench.session.rewind.file_plan import FilePlan, deltas_of, plan_files, write_files
+from workbench.session.rewind.file_plan import FilePlan, deltas_of, plan_files, store_contents, write_files
 from workbench.session.storage.active_path import ActivePath
 from workbench.session.storage.file_steps import transitions
 from workbench.session.workspace.files import WorkspaceFiles
@@ -62,13 +62,14 @@ class Rewinder:
 
     def preview(self, target: int, scope: RewindScope = "both", overwrites: Collection[str] = ()) -> Rewound:
         """Return the event that a rewind would record now. Raises RewindRefused, SnapshotError or StoreError."""
-        self._check(target)
-        event = Rewound(target=target, scope=scope, seq=self._log.last_seq + 1)
-        return event if scope == "conversation" else self._with_files(event, overwrites)
+        return self._planned(target, scope, overwrites)[0]
 
-    def deltas(self, event: Rewound) -> tuple[FileDelta, ...]:
-        """Return the texts of the files that an event would change, before and after it. Raises SnapshotError."""
-        return deltas_of(self._repository(), event) if event.files else ()
+    def preview_with_deltas(
+        self, target: int, scope: RewindScope = "both", overwrites: Collection[str] = ()
+    ) -> tuple[Rewound, tuple[FileDelta, ...]]:
+        """Return the event of a `preview`, and the texts of the files that it would change, before and after it."""
+        event, plan = self._planned(target, scope, overwrites)
+        return event, deltas_of(self._repository(), event, plan.contents) if event.files else ()
 
     def rewind(
         self, target: int, scope: RewindScope = "both", overwrites: Collection[str] = (), *, previewed: int = 0
@@ -88,7 +89,10 @@ class Rewinder:
         with self._log.lock:
             if previewed:
                 self._check_preview(previewed, overwrites)
-            event = replace(self.preview(target, scope, overwrites), version=version)
+            event, plan = self._planned(target, scope, overwrites)
+            event = replace(event, version=version)
+            if event.files:
+                store_contents(self._repository(), plan)
             closing = after_an_interrupt(self._log.state) if self._log.state.phase == "deciding" else ()
             self._log.commit(*closing, event)
             try:
@@ -160,13 +164,17 @@ class Rewinder:
             raise RewindRefused(_NO_SNAPSHOT)
         return version
 
-    def _with_files(self, event: Rewound, overwrites: Collection[str]) -> Rewound:
-        """Return the event with the files that it changes, and those that it cannot."""
-        now, then = self._log.files_path_to(self._log.last_seq), self._log.files_path_to(event.target)
+    def _planned(self, target: int, scope: RewindScope, overwrites: Collection[str]) -> tuple[Rewound, FilePlan]:
+        """Return the event with the files that it changes and those that it cannot, and the plan for them."""
+        self._check(target)
+        event = Rewound(target=target, scope=scope, seq=self._log.last_seq + 1)
+        if scope == "conversation":
+            return event, FilePlan()
+        now, then = self._log.files_path_to(self._log.last_seq), self._log.files_path_to(target)
         changes = transitions(self._log.steps(), now, then)
         plan = plan_files(self._repository(), changes, overwrites, self._overwritten(now, then))
         omitted, copies = self._uncovered(now, then, plan)
-        return replace(
+        event = replace(
             event,
             files=plan.files,
             directories=dict(plan.directories),
@@ -174,6 +182,7 @@ class Rewinder:
             not_covered=omitted,
             copies=copies,
         )
+        return event, plan
 
     def _overwritten(self, now: ActivePath, then: ActivePath) -> list[RewoundFile]:
         """Return the files that the last rewind has overwritten, if the session goes back to before it."""
