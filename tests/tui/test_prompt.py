@@ -3,6 +3,7 @@ from textual import events
 
 from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.fake_client import FakeClient
+from tests.tui.pictures import text_on
 from tests.tui.sample_session import Script
 from workbench.protocol import events as ev
 from workbench.protocol.live import EngineState
@@ -98,6 +99,7 @@ async def test_enter_in_an_empty_prompt_tries_again_only_after_an_error(reason, 
         client.bring(EngineState(state="idle"))
         await wait_until(pilot, lambda: app.state.work == "idle" and app.state.ended == reason)
         assert ("Enter to retry" in app.screen.query_one(Activity).render().plain) == (reason == "error")
+        assert ("Enter Retry" in text_on(app)) == (reason == "error")
         await pilot.press(*typed, "enter", "enter", *"x", "enter")
         await wait_until(pilot, lambda: client.commands and client.commands[-1][1].strip() == "x")
         assert [text for _, text in client.commands[:-1]] == sent

@@ -102,7 +102,7 @@ class AnswerScreen(QuestionScreen[TextAnswer | Later]):
         self._question = read_question(action.arguments)
         self._title = f"T{who_asks(action.agent)[1:]} asks"
         self._pass_on = pass_on
-        placeholder = "or type your own answer" if self._question.options else "your answer"
+        placeholder = "Or type your own answer" if self._question.options else "Your answer"
         self._draft = draft
         self._line = AnswerLine(self._takes, placeholder)
         self._keys = Static(id="keys")

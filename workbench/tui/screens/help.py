@@ -98,7 +98,7 @@ class HelpScreen(ModalScreen[None]):
         with Vertical(id="help-box") as box:
             box.border_title = "Help"
             box.border_subtitle = hint_content(self.app, _KEYS)
-            yield Input(placeholder="search keys and guides", id="help-search", compact=True)
+            yield Input(placeholder="Search keys and guides", id="help-search", compact=True)
             with Horizontal():
                 topics_list = OptionList(*self._topics(""), id="help-topics")
                 topics_list.can_focus = False

@@ -23,7 +23,7 @@ from workbench.tui.settings.model_offers import SAVED, ModelOffer, as_typed, mat
 from workbench.tui.settings.providers import Way
 from workbench.tui.widgets.strips import css_beside
 
-_HINT: Final = "filter, or provider/model"
+_HINT: Final = "Filter, or provider/model"
 _LISTING: Final = "● Asking providers and local servers for their models …"
 _NONE: Final = "No API key and no local server found: /setup adds one."
 _LEGEND: Final = "Context window · US dollars per million tokens in / out"

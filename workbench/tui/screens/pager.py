@@ -55,7 +55,7 @@ class PagerScreen(ModalScreen[None]):
         """Yield the title, the text, the search line and the status line."""
         yield Static(self._heading, id="pager-title")
         yield self._lines
-        search = Input(placeholder="search", id="pager-search", select_on_focus=False)
+        search = Input(placeholder="Search", id="pager-search", select_on_focus=False)
         search.display = False
         yield search
         with Horizontal(id="pager-footer"):

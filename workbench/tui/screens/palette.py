@@ -85,7 +85,7 @@ class PaletteScreen(ModalScreen[PaletteEntry | None]):
         """Yield the box with the input line and the list."""
         with Vertical(id="palette-box") as box:
             box.border_title = "Palette"
-            yield Input(placeholder="a command, a model, a session, a theme, a file", id="palette-query")
+            yield Input(placeholder="A command, a model, a session, a theme, a file", id="palette-query")
             yield OptionList(id="palette-list")
 
     async def on_mount(self) -> None:

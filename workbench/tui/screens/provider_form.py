@@ -151,7 +151,7 @@ class ProviderForm(Vertical):
         self.set_names(way.names)
         model = self.query_one(ModelInput)
         model.value = way.name
-        model.placeholder = "its name" if way.provider or way.api_base else "its name; without a URL, provider/model"
+        model.placeholder = "Its name" if way.provider or way.api_base else "Its name; without a URL, provider/model"
         self.show_note(note)
         needs_key = not (way.is_ready or is_local or way.has_sign_in)
         first: Widget = self.query_one(KeyField) if needs_key or note else model

@@ -121,7 +121,7 @@ class SettingsScreen(ModalScreen[None]):
             )
             line = Input(
                 self._search,
-                placeholder="filter by name, value or description",
+                placeholder="Filter by name, value or description",
                 select_on_focus=False,
                 id="settings-filter",
             )

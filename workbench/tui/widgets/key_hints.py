@@ -61,7 +61,7 @@ def hints_now(screen: Screen[Any], state: SessionState, prompt: Prompt) -> list[
             (keys["close-list"], "Close"),
             (keys["send"], send_label(prompt)),
         ]
-    names = _in_prompt(state) if in_prompt else _in_panel(screen)
+    names = _in_prompt(state, prompt) if in_prompt else _in_panel(screen)
     return [(keys[name], words) for name, words in [*names, *_LAST] if name in keys]
 
 
@@ -74,9 +74,10 @@ def bound_keys(screen: Screen[Any]) -> dict[str, str]:
     return keys
 
 
-def _in_prompt(state: SessionState) -> list[Hint]:
+def _in_prompt(state: SessionState, prompt: Prompt) -> list[Hint]:
+    send = "Queue" if state.is_running else "Retry" if state.can_retry and not prompt.text else "Send"
     names = [("question", "Answer")] if state.waiting else []
-    names += [("send", "Queue" if state.is_running else "Send"), ("mode", "Mode")]
+    names += [("send", "Connect" if send == "Retry" and state.rejected_key else send), ("mode", "Mode")]
     return [*names, ("timeline", "Timeline"), ("diff", "Review")]
 
 

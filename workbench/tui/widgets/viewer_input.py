@@ -58,7 +58,7 @@ class ViewerInput(Input):
 
     def _show_scope(self) -> None:
         if self.asked == "search":
-            self.placeholder = f"search in {'all files' if self._whole else 'this file'} · tab changes that"
+            self.placeholder = f"Search in {'all files' if self._whole else 'this file'} · Tab changes that"
 
     def action_hand_over(self) -> None:
         """Hide the line and post the text."""

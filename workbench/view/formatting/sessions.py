@@ -96,7 +96,7 @@ def details(row: SessionRow) -> str:
     """Return two lines about a session: its id, start, directory, model and first message; and its last answer."""
     entry = row.entry
     if entry.damaged:
-        return f"{entry.id} · damaged: {first_line(entry.damaged, 200)}"
+        return f"{entry.id} · {first_line(entry.damaged, 200)}"
     where = visible_path(from_home(Path(entry.workspace)))
     parts = [entry.id, f"started {entry.started.astimezone():%Y-%m-%d %H:%M}", where, visible(entry.model, lines=False)]
     parts += [f"forked from {entry.forked_from} at event {entry.forked_at}"] if entry.forked_from else []
@@ -107,7 +107,7 @@ def details(row: SessionRow) -> str:
 def title(entry: SessionSummary) -> str:
     """Return the name of a session, on one line, safe to show."""
     if entry.damaged:
-        return f"damaged: {first_line(entry.damaged, 200)}"
+        return first_line(entry.damaged, 200)
     return first_line(entry.title or entry.role, 300) or "no messages yet"
 
 

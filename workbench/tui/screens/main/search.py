@@ -129,7 +129,7 @@ class SessionSearch(Horizontal):
 
     def compose(self) -> ComposeResult:
         """Yield the input line, on the left, and the current match, on the right."""
-        yield SearchInput(placeholder="search messages, commands and results", select_on_focus=True, id="search-words")
+        yield SearchInput(placeholder="Search messages, commands and results", select_on_focus=True, id="search-words")
         yield Static(id="search-found")
 
     def begin(self) -> None:
