@@ -143,6 +143,15 @@ def test_screen_shows_the_waiting_action_once_with_the_paths_of_the_fork(recordi
     assert state.is_running
 
 
+def test_fork_that_ends_the_run_shows_no_action_as_waiting(recording: Recording):
+    leave_waiting(recording, two_commands(recording))
+    state = SessionState()
+    for event in events_of(recording, fork_at(recording.where, recording.id).id):
+        apply(state, event)
+    assert (state.waiting, state.is_running) == ([], False)
+    assert {item.phase for item in state.items if isinstance(item, ActionItem)} == {"skipped"}
+
+
 def test_kept_run_replays_as_recorded(recording: Recording):
     leave_waiting(recording, two_commands(recording))
     recording.id = forked(recording, number_of(recording, ActionProposed)).id

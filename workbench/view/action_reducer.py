@@ -177,9 +177,18 @@ def apply_delegate_step(state: SessionState, step: DelegateStep, reducers: Reduc
 
 def close_delegate(state: SessionState, call_id: str) -> Changed:
     """Close all open actions of a sub-agent whose call is over: running ones are lost, waiting ones skipped."""
-    changed = Changed()
     state.delegate_responses.pop(call_id, None)
-    for item in _open_of(state, call_id):
+    return _closed(state, [item for item in _open_actions(state) if item.call_id == call_id])
+
+
+def close_all(state: SessionState) -> Changed:
+    """Close all open actions, because a rewind or a fork ends what is open: the log has no results of them."""
+    return _closed(state, _open_actions(state))
+
+
+def _closed(state: SessionState, items: list[ActionItem]) -> Changed:
+    changed = Changed()
+    for item in items:
         item.phase = "lost" if item.action_id in state.running else "skipped"
         state.running.pop(item.action_id, None)
         if item.action_id in state.waiting:
@@ -190,9 +199,8 @@ def close_delegate(state: SessionState, call_id: str) -> Changed:
     return changed
 
 
-def _open_of(state: SessionState, call_id: str) -> list[ActionItem]:
-    waiting = (state.actions[name] for name in state.waiting)
-    return [item for item in (*waiting, *state.running.values()) if item.call_id == call_id]
+def _open_actions(state: SessionState) -> list[ActionItem]:
+    return [*(state.actions[name] for name in state.waiting), *state.running.values()]
 
 
 LIVE_LIMIT = 20_000

@@ -45,7 +45,8 @@ _COUNTS: Final = """
 SELECT sum(kind = 'model_responded'), count(DISTINCT CASE
   WHEN kind = 'action_proposed' THEN json_extract(json, '$.action_id')  -- some twice, in a fork that keeps the run
   WHEN kind = 'delegate_step' AND json_extract(json, '$.event.kind') = 'action_proposed' THEN seq END) FROM events"""
-_TIMES: Final = "SELECT kind, at FROM events WHERE json_extract(json, '$.keeps_run') IS NOT 1 ORDER BY seq"
+_TIMES: Final = """
+SELECT kind, at FROM events WHERE kind <> 'forked' OR json_extract(json, '$.keeps_run') IS NOT 1 ORDER BY seq"""
 
 
 @dataclass(frozen=True)

@@ -321,14 +321,16 @@ def _branch(state: SessionState, branch: Branch) -> Changed:
 
 def _rewound(state: SessionState, event: Rewound) -> Changed:
     state.was_rewound = True
-    return added(state, rewind_notice(event))
+    closed = Changed() if event.scope == "files" else action_reducer.close_all(state)
+    return added(state, rewind_notice(event)).merge(closed)
 
 
 def _forked(state: SessionState, event: Forked) -> Changed:
-    if not event.keeps_run:
-        state.is_running, state.ended = False, ""
-        state.queued.clear()
-    return added(state, fork_notice(event))
+    if event.keeps_run:
+        return added(state, fork_notice(event))
+    state.is_running, state.ended = False, ""
+    state.queued.clear()
+    return added(state, fork_notice(event)).merge(action_reducer.close_all(state))
 
 
 def _run_ended(state: SessionState, event: RunEnded) -> Changed:
