@@ -191,9 +191,9 @@ class Harness:
     def __init__(self, directory: Path, *script, mode: str = "medium", hang: Hang | None = None, **more) -> None:
         """Create a session; limits such as `max_steps` are given by name, all other options go to the session.
 
-        `tools` are more tools.
+        `tools` are more tools, `path` is the session file.
         """
-        self.directory, self.path = directory, directory / "one.ohw"
+        self.directory, self.path = directory, more.pop("path", directory / "one.ohw")
         workspace = more.pop("workspace", directory)
         self.agent = FakeAgent(*script)
         self.hang = hang or Hang()

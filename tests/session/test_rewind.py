@@ -5,6 +5,8 @@ import shutil
 import stat
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -26,7 +28,9 @@ from workbench.protocol.events import (
     UserMessage,
 )
 from workbench.protocol.rewind import RewoundFile
+from workbench.session.forks import fork_at
 from workbench.session.rewind.file_plan import write_files
+from workbench.session.session_names import session_path
 from workbench.session.storage.active_path import ActivePath, Rewind
 from workbench.session.storage.jsonl import without_powers
 from workbench.session.storage.paging import digest, part
@@ -110,16 +114,16 @@ class RewindHarness(Harness):
     work: Path
 
 
-def harness_in(directory: Path) -> RewindHarness:
-    """A session that takes snapshots; its workspace is the directory `work`."""
-    work = directory / "work"
+def harness_in(directory: Path, work: Path | None = None, path: Path | None = None) -> RewindHarness:
+    """A session that takes snapshots; its workspace is the directory `work` unless another one is named."""
+    work, path = work or directory / "work", path or directory / "one.ohw"
     work.mkdir(exist_ok=True)
-    locations = Locations.from_environment({"HOME": str(directory / "home")})
     one = RewindHarness(
         directory,
         mode="never",
         workspace=work,
-        repository=SnapshotRepository(locations, work, "one"),
+        path=path,
+        repository=SnapshotRepository(locations_in(directory), work, path.stem),
         tools=[
             ToolDefinition(
                 name="change",
@@ -133,6 +137,10 @@ def harness_in(directory: Path) -> RewindHarness:
     )
     one.work = work
     return one
+
+
+def locations_in(directory: Path) -> Locations:
+    return Locations.from_environment({"HOME": str(directory / "home")})
 
 
 @pytest.fixture
@@ -664,22 +672,16 @@ _USERS = st.sampled_from(["mine", "d/mine", "own/x"])
 _EFFECTS = st.tuples(st.sampled_from(CHANGES), _AGENTS, st.sampled_from(["d/c2", "g"]))
 
 
-class RewindMachine(RuleBasedStateMachine):
-    """The agent changes its files and the user theirs, in any order, with rewinds and restarts in between."""
+class Future:
+    """One session of a family, with what its directory held after each run, and after the last step of any kind."""
 
-    @initialize()
-    def start(self):
-        self.root = Path(tempfile.mkdtemp(prefix="ohw-rewind-"))
-        self.one = harness_in(self.root)
-        (self.one.work / "base.txt").write_text("base\n")
+    def __init__(self, one: RewindHarness) -> None:
+        self.one = one
         self.states: dict[int, dict[str, object]] = {}
+        self.ends: dict[int, int] = {}
+        """The events that ended the runs which led to the states, where the session can be forked."""
         self.users: set[str] = set()
-        self.tell([])
-
-    def teardown(self):
-        if hasattr(self, "one"):
-            self.one.close()
-            shutil.rmtree(self.root)
+        self.tree = tree_of(one.work)
 
     def agents_tree(self) -> dict[str, object]:
         """The tree without the user's files and the directories that only they keep from being empty."""
@@ -689,41 +691,99 @@ class RewindMachine(RuleBasedStateMachine):
     def users_tree(self) -> dict[str, object]:
         return {name: entry for name, entry in tree_of(self.one.work).items() if name in self.users}
 
-    def tell(self, effects):
+    def tell(self, effects: list[tuple[str, str, str]]) -> None:
         tell(self.one, "go", *effects)
-        self.states[self.one.session._log.last_seq] = self.agents_tree()
+        now = self.one.session._log.last_seq
+        self.states[now] = self.agents_tree()
+        self.ends[now] = next(event.seq for event in reversed(self.one.log()) if event.kind == "run_ended")
 
-    @rule(effects=st.lists(_EFFECTS, min_size=1, max_size=3))
-    def the_agent_acts(self, effects):
-        self.tell(effects)
+    def fork(self, at: int | None) -> "Future":
+        """Fork the session at one of its states, or as it is now, into a directory of its own."""
+        where = locations_in(self.one.directory)
+        fork = fork_at(where, self.one.path.stem, None if at is None else self.ends[at], "")
+        other = Future(harness_in(self.one.directory, Path(fork.workspace), session_path(where, fork.id)))
+        other.one.session.set(mode="never")
+        expected = self.agents_tree() if at is None else self.states[at]
+        assert other.agents_tree() == expected
+        earlier = [seq for seq in self.states if at is None or seq < at]
+        now = other.one.session._log.last_seq
+        other.states = {seq: self.states[seq] for seq in earlier} | {now: expected}
+        other.ends = {seq: self.ends[seq] for seq in earlier if seq in self.ends}
+        other.users = set(self.users)
+        return other
 
-    @rule(path=_USERS, text=st.sampled_from(["x", "y"]))
-    def the_user_writes(self, path, text):
-        whole = self.one.work / path
-        if not whole.parent.is_dir():
-            return
-        whole.write_text(text)
-        self.users.add(path)
 
-    @precondition(lambda self: len(self.states) > 1)
-    @rule(data=st.data())
-    def the_session_goes_elsewhere(self, data):
-        target = data.draw(st.sampled_from(sorted(self.states)))
-        users = self.users_tree()
-        before = self.agents_tree()
-        self.one.session.rewinder.rewind(target)
-        assert self.agents_tree() == self.states[target]
-        assert self.users_tree() == users
-        self.one.session.rewinder.rewind(last_rewind(self.one).seq - 1)  # and where it was
-        assert self.agents_tree() == before
-        self.one.session.rewinder.rewind(target)
-        assert self.agents_tree() == self.states[target]
-        sent(self.one)
+_FUTURES = st.integers(0, 5)
 
-    @rule()
-    def the_workbench_restarts(self):
-        self.one.reopen()
+
+class RewindMachine(RuleBasedStateMachine):
+    """The agent changes its files and the user theirs, in any order, with rewinds, forks and restarts in between."""
+
+    @initialize()
+    def start(self):
+        self.root = Path(tempfile.mkdtemp(prefix="ohw-rewind-"))
+        path = session_path(locations_in(self.root), "20260101-one")
+        path.parent.mkdir(parents=True, mode=0o700)
+        self.futures = [Future(harness_in(self.root, path=path))]
+        (self.futures[0].one.work / "base.txt").write_text("base\n")
+        with self.acting(0) as future:
+            future.tell([("text", "a.txt", "one")])
+            future.tell([("text", "a.txt", "two"), ("text", "d/c", "new")])
+
+    def teardown(self):
+        if hasattr(self, "futures"):
+            for future in self.futures:
+                future.one.close()
+            shutil.rmtree(self.root)
+
+    @contextmanager
+    def acting(self, number: int) -> Iterator[Future]:
+        """Let something happen in one future; nothing else changes in the others."""
+        chosen = self.futures[number % len(self.futures)]
+        yield chosen
+        chosen.tree = tree_of(chosen.one.work)
+        for future in self.futures:
+            assert tree_of(future.one.work) == future.tree
+
+    @rule(number=_FUTURES, effects=st.lists(_EFFECTS, min_size=1, max_size=3))
+    def the_agent_acts(self, number, effects):
+        with self.acting(number) as future:
+            future.tell(effects)
+
+    @rule(number=_FUTURES, path=_USERS, text=st.sampled_from(["x", "y"]))
+    def the_user_writes(self, number, path, text):
+        with self.acting(number) as future:
+            whole = future.one.work / path
+            if whole.parent.is_dir():
+                whole.write_text(text)
+                future.users.add(path)
+
+    @rule(number=_FUTURES, data=st.data())
+    def the_session_goes_elsewhere(self, number, data):
+        with self.acting(number) as future:
+            rewinder = future.one.session.rewinder
+            target = data.draw(st.sampled_from(sorted(future.states)))
+            users, before = future.users_tree(), future.agents_tree()
+            rewinder.rewind(target)
+            assert future.agents_tree() == future.states[target]
+            assert future.users_tree() == users
+            rewinder.rewind(last_rewind(future.one).seq - 1)  # and where it was
+            assert future.agents_tree() == before
+            rewinder.rewind(target)
+            assert future.agents_tree() == future.states[target]
+            sent(future.one)
+
+    @precondition(lambda self: len(self.futures) < 3)
+    @rule(number=_FUTURES, data=st.data())
+    def the_session_is_forked(self, number, data):
+        with self.acting(number) as future:
+            self.futures.append(future.fork(data.draw(st.sampled_from([None, *sorted(future.ends)]))))
+
+    @rule(number=_FUTURES)
+    def the_workbench_restarts(self, number):
+        with self.acting(number) as future:
+            future.one.reopen()
 
 
 TestRewinds = RewindMachine.TestCase
-TestRewinds.settings = settings(max_examples=6, stateful_step_count=6, deadline=None)
+TestRewinds.settings = settings(max_examples=5, stateful_step_count=6, deadline=None)
