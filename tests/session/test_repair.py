@@ -139,6 +139,21 @@ def test_intact_session_is_left_unchanged(whole: Path):
     assert not list(whole.parent.glob("*.damaged*"))
 
 
+_EARLIER_LAYOUT = """
+ALTER TABLE blobs RENAME TO former;
+CREATE TABLE blobs(hash TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
+INSERT INTO blobs SELECT hash, text FROM former;
+DROP TABLE former;
+VACUUM;
+"""
+
+
+def test_long_strings_of_an_earlier_version_are_found_too(whole: Path):
+    sqlite3.connect(whole).executescript(_EARLIER_LAYOUT).connection.close()
+    written, data = events_of(whole), whole.read_bytes()
+    assert repaired(damaged(whole, b"damaged" + data[7:]), written) == written
+
+
 def test_file_cut_anywhere_keeps_complete_events_before_the_cut(whole: Path):
     written, data, most = events_of(whole), whole.read_bytes(), 0
     for size in [1, 100, 4096, 5000, len(data) - 1, *places(len(data), 15, seed=1)]:

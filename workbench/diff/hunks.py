@@ -29,10 +29,10 @@ class CommonEnds(NamedTuple):
 def common_ends(before: str, after: str) -> CommonEnds:
     """Return the whole lines that two texts share at both ends; compares blocks, which is fast for a huge file."""
     size = min(len(before), len(after))
-    same = _same_length(size, lambda at, end: before[at:end] == after[at:end])
+    same = _same_length(size, lambda at, end: before.startswith(after[at:end], at))
     head = before.rfind("\n", 0, same) + 1
     old, new = len(before), len(after)
-    same = _same_length(size - head, lambda at, end: before[old - end : old - at] == after[new - end : new - at])
+    same = _same_length(size - head, lambda at, end: before.startswith(after[new - end : new - at], old - end))
     line = before.find("\n", old - same) + 1 if same else 0
     return CommonEnds(head, old - line if line else 0)
 

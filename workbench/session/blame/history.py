@@ -19,7 +19,7 @@ from workbench.protocol.placeholders import blob_in_placeholder
 from workbench.session.storage.cleanup import never_began
 from workbench.session.storage.session_list import recent_paths
 from workbench.session.storage.shared_history import ancestry_of
-from workbench.session.storage.store import DamagedFile, Store, StoreError
+from workbench.session.storage.store import DamagedFile, Store, StoreError, hold
 from workbench.text import first_line, well_formed
 
 _CHANGES: Final = """
@@ -297,7 +297,10 @@ class Contents:
         return self._from_versions(content.directory, name) if source == "git" else ""
 
     def _store(self, path: Path) -> Store:
-        store = self._stores.pop(path, None) or Store.open(path, readonly=True)
+        store = self._stores.pop(path, None)
+        if store is None:
+            store = Store.open(path, readonly=True)
+            hold(store)
         self._stores[path] = store
         if len(self._stores) > self._MOST_OPEN:
             self._stores.pop(next(iter(self._stores))).close()

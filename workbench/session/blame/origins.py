@@ -21,7 +21,7 @@ from workbench.protocol.events import (
 )
 from workbench.session.blame.history import Writer
 from workbench.session.session_names import session_path
-from workbench.session.storage.store import Store
+from workbench.session.storage.store import Store, hold
 
 _KINDS: Final = ("action_proposed", "action_decided", "person_command", "model_responded")
 _DECISION: Final = """
@@ -78,6 +78,7 @@ def origins_of(locations: Locations, writers: Iterable[Writer]) -> dict[Writer, 
     for session, group in by_session.items():
         try:
             with Store.open(session_path(locations, session), readonly=True) as store:
+                hold(store)
                 log = _LogIndex(store)
                 origins |= {writer: log.origin(writer) for writer in group}
         except (WorkbenchError, sqlite3.Error):

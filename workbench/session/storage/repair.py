@@ -135,9 +135,10 @@ def _search(path: Path) -> _Salvaged:
     for pages in read_pages(path):
         for row in _rows(pages):
             rows.rows.setdefault(row[0], row)
-        for _, columns in pages.records(with_rowid=False):
-            if len(columns) == 2 and isinstance(columns[0], str) and is_named(columns[1], columns[0]):
-                rows.strings[columns[0]] = str(columns[1])
+        for with_rowid in (True, False):  # earlier versions stored long strings without row ids
+            for _, columns in pages.records(with_rowid=with_rowid):
+                if len(columns) == 2 and isinstance(columns[0], str) and is_named(columns[1], columns[0]):
+                    rows.strings[columns[0]] = str(columns[1])
     return rows
 
 

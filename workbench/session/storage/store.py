@@ -58,12 +58,13 @@ REPAIR: Final = "`ohw sessions repair {}` saves what can be read"
 """The advice for a damaged file; the name of the session is filled in."""
 _QUERY_ROWS = 1_000
 _SETTINGS = "SELECT seq FROM events WHERE seq > ? AND kind = 'settings_changed' ORDER BY seq"
+# `blobs` has row ids: in a table without them, SQLite reads each text whole that a search for a hash passes.
 _SCHEMA = f"""
 PRAGMA journal_mode = WAL;
 BEGIN;
 CREATE TABLE events(seq INTEGER PRIMARY KEY, kind TEXT NOT NULL, at TEXT NOT NULL, json TEXT NOT NULL, parts TEXT,
   crc INTEGER NOT NULL);
-CREATE TABLE blobs(hash TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE blobs(hash TEXT PRIMARY KEY NOT NULL, text TEXT NOT NULL);
 CREATE VIRTUAL TABLE words USING fts5(text, content='');
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {SCHEMA_VERSION};
@@ -443,6 +444,12 @@ def not_ours(path: Path) -> str:
         first = next(iter(store.events(0, 1)), None)
     named = first.id if isinstance(first, SessionStarted) else path.stem
     return "" if named == path.stem else f"was started as {named}"
+
+
+def hold(store: Store) -> None:
+    """Read a file as it is now until it is closed, so that no query looks for changes. Raises StoreError."""
+    for statement in ("BEGIN", "SELECT seq FROM events LIMIT 1"):  # the transaction begins with the first read
+        next(store.query(statement), None)
 
 
 def first_event(store: Store) -> SessionStarted:
