@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.geometry import Region
 from textual.screen import Screen
 from textual.strip import Strip
+from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
 from tests.tui.fake_client import FakeClient
@@ -21,6 +22,7 @@ from workbench.config.settings import Settings
 from workbench.tui import garbage_collection, keystrokes
 from workbench.tui.app import WorkbenchApp
 from workbench.tui.textual_seam.compositor import FrontToBackCompositor
+from workbench.tui.textual_seam.scrollbar import paint_scrollbars_at_once
 from workbench.view.app_session import AppSession
 
 
@@ -158,3 +160,20 @@ def test_garbage_is_collected_while_nobody_types(monkeypatch):
         assert gone() is None
     finally:
         gc.enable()
+
+
+async def test_scrollbar_has_the_cells_that_textual_paints():
+    paint_scrollbars_at_once()
+    app = App()
+    async with app.run_test(size=(60, 24)) as pilot:
+        screen = Layered()
+        await app.push_screen(screen)
+        scrolled = screen.query_one("#scrolled")
+        bar = scrolled.vertical_scrollbar
+        for row in range(14):
+            scrolled.scroll_to(y=row, animate=False, force=True)
+            await pilot.pause()
+            region = bar.size.region
+            ours, theirs = bar.render_lines(region), Widget.render_lines(bar, region)
+            assert bar.position == row
+            assert drawn([{0: strip} for strip in ours]) == drawn([{0: strip} for strip in theirs])

@@ -13,6 +13,7 @@ from tests.tui.test_history_loading import turn
 from workbench.client.log_reader import read_history
 from workbench.protocol import events as ev
 from workbench.session.storage.store import Store, StoreError
+from workbench.tui.widgets.timeline import TimelineRows
 from workbench.view import moments as moments_module
 from workbench.view.follower import adopt
 from workbench.view.moments import Moments, end_of_row
@@ -123,6 +124,18 @@ def test_moving_between_events_reports_exactly_what_changed(path, jumps):
             )
         assert all(state.actions[item.action_id] is item for item in state.items if isinstance(item, ActionItem))
         assert all(any(each is item for each in item.reads.items) for item in state.actions.values() if item.reads)
+
+
+@STEADY
+@given(st.lists(st.integers(1, 500), min_size=2, max_size=8))
+def test_rows_of_the_timeline_follow_every_move(path, jumps):
+    moments, state, rows = Moments(path), SessionState(), TimelineRows()
+    for seq in [each for jump in jumps for each in (jump, jump - 1, jump + 2)]:
+        rows.apply(state, adopt(state, moments.at(max(1, seq)).state))
+        anew = TimelineRows()
+        anew.apply(state, None)
+        assert [id(item) for item in rows.items] == [id(item) for item in anew.items]
+        assert [rows.position(item) for item in rows.items] == [*range(len(rows.items))]
 
 
 def test_what_the_user_has_folded_stays_folded(path):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.tui.panel_app import PanelApp
+from tests.tui.panel_app import PanelApp, screen_lines
 from tests.tui.sample_session import START, STEADY, WORKSPACE, Script, long_session, working_session
 from tests.tui.waiting import until
 from workbench.protocol import events as ev
@@ -17,7 +17,7 @@ from workbench.protocol.usage import Usage
 from workbench.tui.widgets.timeline import Timeline
 from workbench.view import clock
 from workbench.view.formatting.timeline_rows import row
-from workbench.view.state import ActionItem, NoticeItem, UserItem
+from workbench.view.state import ActionItem, Changed, NoticeItem, UserItem
 from workbench.view.wrapping import Piece, clip, line_width, pad
 
 NOW = START + timedelta(seconds=60)
@@ -203,6 +203,30 @@ async def test_timer_stops_while_nothing_runs(monkeypatch):
 
         assert not timeline.ticker.is_running
         assert "3.0s" in timeline.render_line(0).text
+
+
+async def test_rows_before_a_removed_one_are_not_painted_again(monkeypatch):
+    script = Script().start()
+    for number in range(9):
+        script.run("execute_bash", command=f"echo {number}")
+    app, other = PanelApp(script.state()), Script().start()
+    other.run("execute_bash", command="echo another")
+    async with app.run_test(size=(120, 30)) as pilot:
+        timeline = app.query_one(Timeline)
+        await until(pilot, lambda: sum(line.count("echo 8 ") for line in screen_lines(app)) == 2)
+        painted: list[int] = []
+        line = timeline.line
+        monkeypatch.setattr(timeline, "line", lambda index, width: painted.append(index) or line(index, width))
+
+        removed = app.state.items.pop()
+        app.show(Changed(removed=[removed]))
+        await until(pilot, lambda: "echo 7" in timeline.render_line(7).text and timeline.count == 8)
+        added = next(item for item in other.state().items if isinstance(item, ActionItem))
+        app.state.items.append(added)
+        app.show(Changed(added=[added]))
+
+        await until(pilot, lambda: "echo another" in timeline.render_line(8).text)
+        assert set(painted) <= {7, 8}
 
 
 async def test_only_visible_rows_of_ten_thousand_are_painted(monkeypatch):

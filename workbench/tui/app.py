@@ -40,6 +40,7 @@ from workbench.tui.terminal.integration import TerminalApp
 from workbench.tui.textual_seam.driver import TerminalDriver
 from workbench.tui.textual_seam.layout import allow_any_width
 from workbench.tui.textual_seam.memory import break_reference_cycles
+from workbench.tui.textual_seam.scrollbar import paint_scrollbars_at_once
 from workbench.tui.textual_seam.timing import never_lose_a_frame
 from workbench.tui.theme_manager import ThemeDirectory
 from workbench.tui.themes import variable_defaults
@@ -59,6 +60,7 @@ _WALL = ControlFilter()
 
 allow_any_width()
 break_reference_cycles()
+paint_scrollbars_at_once()
 never_lose_a_frame()
 
 

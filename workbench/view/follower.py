@@ -115,10 +115,13 @@ def _update(item: Any, other: Any) -> bool:
             setattr(other, name, getattr(item, name))
     if isinstance(item, ActionItem) and item.reads is not None and other.reads is not None:
         other.reads.is_open = item.reads.is_open
-    is_changed = bool(item != other)
+    if item == other:
+        if isinstance(item, ActionItem):
+            item.reads = other.reads
+        return False
     for name in item.__struct_fields__:
         setattr(item, name, getattr(other, name))
-    return is_changed
+    return True
 
 
 def folded(events: Sequence[Event | Branch], actions_before: int) -> SessionState:

@@ -46,6 +46,7 @@ class StripCache:
     def __init__(self) -> None:
         self.strips: LRUCache[tuple[int, int, str], Strip] = LRUCache(_LEAST_CACHED)
         self._styles: dict[str, Style] = {}
+        self._base: Style | None = None
 
     def discard(self, index: int | None, width: int) -> None:
         """Drop one line, or all of them."""
@@ -64,6 +65,13 @@ class StripCache:
         """Drop all lines and styles, because the theme has changed."""
         self.strips.clear()
         self._styles.clear()
+        self._base = None
+
+    def base_of(self, widget: Widget) -> Style:
+        """Return the style of a line without marks, which Textual computes anew each time."""
+        if self._base is None:
+            self._base = widget.rich_style
+        return self._base
 
     def styles_of(self, widget: Widget) -> dict[str, Style]:
         """Return the styles of the current theme, which are computed only once."""
@@ -153,7 +161,7 @@ class LineList(QuietScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """Return the strip of one visible line."""
-        width, base = line_width(self), self.rich_style
+        width, base = line_width(self), self._painted_strips.base_of(self)
         index = self.scroll_offset.y + y
         if index >= self.count:
             return Strip.blank(width, base)

@@ -73,7 +73,7 @@ class MountedItems:
     def __init__(self, panel: FollowingScroll) -> None:
         self._panel = panel
         self.state = SessionState()
-        self.window = Window(lambda at: nodes_of(self._items[at]), rows=lambda at: least_rows(self._items[at]))
+        self.window = Window(lambda at: nodes_of(self._items[at]), rows=partial(_rows_at, self))
         self.views: dict[int, ItemView] = {}
         """Widgets by the `id()` of their item, without the streaming answer's widget."""
         self.is_loading = False
@@ -317,6 +317,13 @@ class MountedItems:
             view.set_class(item is self._marked, "-found")
             self._show_or_hide(view)
         return view
+
+
+def _rows_at(mounted: MountedItems, at: int) -> int:
+    """Return how many rows an item takes or, if it has not been laid out, at least takes."""
+    item = mounted.state.items[at]
+    view = mounted.views.get(id(item))
+    return view.size.height if view is not None and view.size.height else least_rows(item)
 
 
 def is_in_use(panel: Widget) -> bool:

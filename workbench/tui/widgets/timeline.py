@@ -84,11 +84,12 @@ class TimelineRows:
 
     def apply(self, state: SessionState, changed: Changed | None) -> RowChanges:
         """Apply a change of the session, or everything if `changed` is None; return the changes of the rows."""
-        had_rows = bool(self.items)
-        if changed is None or changed.removed or any(map(self._comes_or_goes, changed.updated)):
+        had_rows, count = bool(self.items), len(self.items)
+        if changed is None or not self._remove_last(changed.removed) or any(map(self._comes_or_goes, changed.updated)):
             self.items, self._positions, self._prepended = [], {}, 0
             self._append(state.items)
             return RowChanges((), (None,))
+        removed = range(len(self.items), count)
         self._was_moved = False
         shifts = [-self._remove_first(changed.gone)] if changed.gone else []
         if changed.earlier:
@@ -100,7 +101,7 @@ class TimelineRows:
         positions = (
             self.position(line_item_of(item)) for item in (*changed.updated, *filter(is_hidden, changed.added))
         )
-        updated: list[int | None] = [index for index in positions if index is not None]
+        updated: list[int | None] = [*removed, *(index for index in positions if index is not None)]
         return RowChanges(shifts, [None] if self._was_moved else updated)
 
     def _append(self, items: Iterable[Item]) -> None:
@@ -134,6 +135,16 @@ class TimelineRows:
         del self.items[:count]
         self._prepended -= count
         return count
+
+    def _remove_last(self, items: Sequence[Item]) -> bool:
+        """Remove the rows of these items; return False if others come after them, as after a sub-agent's actions."""
+        rows = {id(item) for item in items} & self._positions.keys()
+        if any(id(item) not in rows for item in self.items[len(self.items) - len(rows) :]):
+            return False
+        for item in self.items[len(self.items) - len(rows) :]:
+            del self._positions[id(item)]
+        del self.items[len(self.items) - len(rows) :]
+        return True
 
     def _comes_or_goes(self, item: Item) -> bool:
         """Return whether a changed item has a row but should have none, or has none but should have one."""
