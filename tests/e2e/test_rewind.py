@@ -43,6 +43,25 @@ def test_session_goes_back_to_a_checkpoint_and_on_again(sandbox: Sandbox):
     assert files(sandbox) == later
 
 
+def test_conflict_is_kept_until_the_user_names_it(sandbox: Sandbox):
+    session = ran(sandbox)
+    message = sandbox.command("rewind", session).stdout.split()[0]
+    (sandbox.project / "a.txt").write_text("mine\nand mine\n")
+    refused = sandbox.command("rewind", session, message, "--overwrite", "old.txt", "--yes")
+    assert (refused.returncode, "it is needed for a.txt" in refused.stderr) == (2, True), refused.stderr
+    declined = sandbox.command("rewind", session, message)
+    assert "keep    a.txt  (you changed the same lines)" in declined.stdout
+    assert "--overwrite PATH" in declined.stdout
+
+    done = sandbox.command("rewind", session, message, "--overwrite", str(sandbox.project / "a.txt"), "--yes")
+    assert "write   a.txt  (your lines are lost)" in done.stdout, done.stderr
+    assert files(sandbox) == {"a.txt": "mine\n", "old.txt": "old\n"}
+    sandbox.command("rewind", session, "--redo", "--yes")
+    assert files(sandbox)["a.txt"] == "mine\nand mine\n"
+    refused = sandbox.command("rewind", session, message, "--overwrite", "d/new.txt", "--only", "conversation")
+    assert "no file needs it" in refused.stderr
+
+
 def test_event_that_is_no_checkpoint_is_refused(sandbox: Sandbox):
     session = ran(sandbox)
     refused = sandbox.command("rewind", session, "3")

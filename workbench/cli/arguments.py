@@ -192,26 +192,17 @@ def _add_past(parser: _Parser, command: str) -> None:
     if command == "rewind":
         parser.add_argument("event", nargs="?", type=int, metavar="EVENT", help="checkpoint (default: list them)")
         parser.add_argument("--only", choices=["conversation", "files"], help="move only one of both")
+        parser.add_argument(
+            "--overwrite",
+            metavar="PATH",
+            action="append",
+            default=[],
+            help="use the earlier version of this file, in which you changed the same lines as the agent (repeatable)",
+        )
         parser.add_argument("--redo", action="store_true", help="undo the last rewind")
         parser.add_argument("--yes", action="store_true", help="do not ask")
     elif command == "replay":
-        parser.add_argument("--until", type=int, metavar="EVENT", help="stop after this event (default: the last one)")
-        parser.add_argument(
-            "--from",
-            dest="start",
-            type=int,
-            metavar="EVENT",
-            help="continue from here in a fork with its own directory: from a checkpoint with --prompt TEXT or "
-            "--model NAME, from an action that waited for approval with --approve or --reject NOTE",
-        )
-        parser.add_argument("--prompt", metavar="TEXT", help="with --from: the message to send there")
-        parser.add_argument("--approve", action="store_true", help="with --from: approve the action that waited")
-        parser.add_argument("--reject", metavar="NOTE", help="with --from: reject it, with this note to the agent")
-        parser.add_argument("--keep-going", action="store_true", help="show all differences, not only the first")
-        parser.add_argument(
-            "--live", action="store_true", help="also run again what reaches outside: network, other paths, processes"
-        )
-        parser.add_argument("--json", action="store_true", help="print the result as JSON")
+        _add_replay(parser)
     else:
         parser.add_argument(
             "--at", type=int, metavar="EVENT", help="checkpoint of `ohw rewind ID` (default: the end of the session)"
@@ -224,6 +215,26 @@ def _add_past(parser: _Parser, command: str) -> None:
             help="copy the files of that event to a new git worktree (default: beside the directory) and work there",
         )
     parser.add_argument("--last", action="store_true", help="the last session of any directory")
+
+
+def _add_replay(parser: _Parser) -> None:
+    parser.add_argument("--until", type=int, metavar="EVENT", help="stop after this event (default: the last one)")
+    parser.add_argument(
+        "--from",
+        dest="start",
+        type=int,
+        metavar="EVENT",
+        help="continue from here in a fork with its own directory: from a checkpoint with --prompt TEXT or "
+        "--model NAME, from an action that waited for approval with --approve or --reject NOTE",
+    )
+    parser.add_argument("--prompt", metavar="TEXT", help="with --from: the message to send there")
+    parser.add_argument("--approve", action="store_true", help="with --from: approve the action that waited")
+    parser.add_argument("--reject", metavar="NOTE", help="with --from: reject it, with this note to the agent")
+    parser.add_argument("--keep-going", action="store_true", help="show all differences, not only the first")
+    parser.add_argument(
+        "--live", action="store_true", help="also run again what reaches outside: network, other paths, processes"
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def _add_mcp(parser: _Parser) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import cast
 
 from workbench.cli.common import chosen_session, print_line, settings_of
 from workbench.config.locations import Locations
 from workbench.errors import UsageError
+from workbench.llm.model import Cancel
 from workbench.protocol.events import Rewound
 from workbench.protocol.rewind import RewindScope
 from workbench.session.rewind.checkpoints import checkpoints_of
@@ -17,7 +20,7 @@ from workbench.session.session_factory import open_session
 from workbench.session.session_names import session_path
 from workbench.session.storage.active_path import rewinds_of
 from workbench.session.storage.store import Store
-from workbench.text import counted
+from workbench.text import counted, visible_path
 from workbench.view.formatting.actions import plus_minus
 from workbench.view.rewind import preview_rows, read_checkpoints
 from workbench.view.wrapping import clip
@@ -37,12 +40,18 @@ def rewind(arguments: Namespace) -> int:
     try:
         rewinder = opened.session.rewinder
         preview = rewinder.preview(target, scope)
-        for line in _described(preview, str(opened.workspace)):
+        overwrites: tuple[str, ...] = ()
+        if arguments.overwrite:
+            # Records what changed while the session was closed, which would look like a change since the preview.
+            opened.session.files.snapshot_now(Cancel())
+            overwrites = _chosen(arguments.overwrite, preview.conflicts, opened.workspace)
+            preview = rewinder.preview(target, scope, overwrites)
+        for line in _described(preview, str(opened.workspace), overwrites):
             print_line(line)
         if not (arguments.yes or _is_confirmed()):
             print_line("Nothing was changed.")
             return 1
-        rewinder.rewind(target, scope, previewed=preview.seq)
+        rewinder.rewind(target, scope, overwrites, previewed=preview.seq)
     finally:
         opened.close()
     print_line(f"Done. To undo it: ohw rewind {session.id} --redo   To continue: ohw resume {session.id}")
@@ -76,16 +85,36 @@ def _target(locations: Locations, session_id: str, arguments: Namespace) -> tupl
     return chosen.target, cast(RewindScope, arguments.only or chosen.scope)
 
 
-def _described(event: Rewound, workspace: str) -> Iterator[str]:
+def _chosen(names: Sequence[str], conflicts: Sequence[str], workspace: Path) -> tuple[str, ...]:
+    """Return the conflicts that the user named, relative to the workspace or to the current directory.
+
+    Raises UsageError if a name is that of no conflict.
+    """
+    chosen = []
+    for name in names:
+        path = Path(name).absolute()
+        candidates = (name, os.path.relpath(path.parent.resolve() / path.name, workspace))
+        match = next((each for each in candidates if each in conflicts), None)
+        if match is None:
+            listed = ", ".join(map(visible_path, conflicts[:_NAMED]))
+            others = f"it is needed for {listed}" if conflicts else "no file needs it"
+            raise UsageError(f"--overwrite {visible_path(name)}: you did not change the same lines there; {others}")
+        chosen.append(match)
+    return tuple(chosen)
+
+
+def _described(event: Rewound, workspace: str, overwrites: Sequence[str]) -> Iterator[str]:
     """Yield the lines that say what a rewind would do to the files."""
     if event.scope == "conversation":
         yield "The files stay as they are."
         return
-    rows = preview_rows(event, workspace)
+    rows = preview_rows(event, workspace, overwrites=overwrites)
     lines = [f"{row.verb:<7} {row.path}{f'  ({row.note})' if row.note else ''}" for row in rows]
     yield from (f"  {line}" for line in lines[:_NAMED])
     if len(lines) > _NAMED:
         yield f"  and {counted(len(lines) - _NAMED, 'more file')}"
+    if event.conflicts:
+        yield "To use the earlier version of a file in which you changed the same lines: --overwrite PATH"
     for copy in event.copies[:_NAMED]:
         yield f"To restore files that a command deleted: ohw restore {copy}"
     if not lines:
