@@ -51,7 +51,7 @@ def _row(name: str, times: Sequence[float]) -> Measure:
     return Measure(name, worst, "ms", None, BUDGET_MS, worst <= BUDGET_MS)
 
 
-def _events() -> Iterator[ev.Event]:
+def recorded_events() -> Iterator[ev.Event]:
     script, number = Script().start(), 0
     while len(script.events) < EVENTS:
         number += 1
@@ -74,7 +74,7 @@ def _store() -> Path:
     path = session_path(Locations.from_environment(), "s1")
     path.parent.mkdir(parents=True, mode=0o700)
     with Store.create(path) as store:
-        store.append(*_events())
+        store.append(*recorded_events())
     return path
 
 
@@ -105,7 +105,7 @@ async def _on_screen(path: Path) -> tuple[list[float], list[float], list[float]]
         await _until(lambda: frames and frames[-1] == EVENTS)
         back = [await _key(app, frames, "left_square_bracket", EVENTS - step) for step in range(1, _STEPS + 1)]
         forward = [await _key(app, frames, "right_square_bracket", EVENTS - _STEPS + step) for step in range(1, _STEPS)]
-        messages = [event.seq for event in _events() if isinstance(event, ev.UserMessage)][::-1]
+        messages = [event.seq for event in recorded_events() if isinstance(event, ev.UserMessage)][::-1]
         await _key(app, frames, "left_curly_bracket", messages[0])
         jumps = [await _key(app, frames, "left_curly_bracket", seq) for seq in messages[1 : _JUMPS + 1]]
     return back, forward, jumps

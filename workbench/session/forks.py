@@ -47,7 +47,8 @@ SELECT json_extract(json, '$.version') FROM events
 WHERE kind = 'version_taken' AND json_extract(json, '$.version') IS NOT NULL ORDER BY seq DESC LIMIT 1"""
 _LATE_VERSIONS: Final = """
 SELECT seq FROM events WHERE kind = 'version_taken' AND seq BETWEEN ?1 + 1 AND ?2 AND json_extract(json, '$.action_id')
-  IN (SELECT json_extract(json, '$.action_id') FROM events WHERE seq <= ?1 AND kind = 'action_observed') ORDER BY seq"""
+  IN (SELECT json_extract(json, '$.action_id') FROM events WHERE seq BETWEEN 2 * ?1 - ?2 AND ?1
+    AND kind = 'action_observed') ORDER BY seq"""
 _SOON: Final = 100
 """The most events between the result of an action and the version after it, which the next action waits for."""
 _FIRST_MESSAGE: Final = "SELECT seq FROM events WHERE kind = 'user_message' ORDER BY seq LIMIT 1"

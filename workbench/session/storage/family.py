@@ -18,7 +18,6 @@ from workbench.session.storage.lock import SessionInUse, SessionLock
 from workbench.session.storage.shared_history import SharedPart, copy_part, parts_of, rename_part, set_parts
 from workbench.session.storage.signatures import sign
 from workbench.session.storage.store import Store, StoreError
-from workbench.session.storage.store_files import delete_file
 
 
 @contextmanager
@@ -57,13 +56,7 @@ def begin_fork(path: Path, parts: Sequence[SharedPart], first: SessionStarted, *
         set_parts(db, parts)
         sign(db, path.stem, [write_row(db, event) for event in events])
 
-    with Store.create(path) as store:
-        try:
-            store.change(write)
-        except StoreError:
-            store.close()
-            delete_file(path)
-            raise
+    Store.create(path, write).close()
 
 
 def bequeath(path: Path) -> None:

@@ -105,8 +105,8 @@ class Store:
         """Whether another process has been seen to write to the open file."""
 
     @classmethod
-    def create(cls, path: Path) -> Store:
-        """Create an empty file with mode 0600. Raises StoreError if it already exists or cannot be written."""
+    def create(cls, path: Path, write: Callable[[sqlite3.Connection], None] | None = None) -> Store:
+        """Create a file with mode 0600 and what `write` adds, or none. Raises StoreError, also if there was one."""
         try:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         except FileExistsError as error:
@@ -114,7 +114,7 @@ class Store:
         except OSError as error:
             raise StoreError(f"cannot create the session file {path}: {error.strerror}") from error
         try:
-            return cls(path, _with_tables(path), readonly=False)
+            return cls(path, _with_tables(path, write), readonly=False)
         except sqlite3.Error as error:
             delete_file(path)
             raise _store_error(path, error) from error
@@ -338,10 +338,19 @@ class Store:
         self.close()
 
 
-def _with_tables(path: Path) -> sqlite3.Connection:
+def _with_tables(path: Path, write: Callable[[sqlite3.Connection], None] | None) -> sqlite3.Connection:
+    # Each change of a new file would wait for the disk several times. Nothing is promised before it is complete, so the
+    # checkpoint at the end brings all of it to the disk at once.
     db = _connect(path, "rw")
     try:
+        db.execute("PRAGMA synchronous = OFF")
         db.executescript(_SCHEMA)
+        if write is not None:
+            db.execute("BEGIN")
+            write(db)
+            db.execute("COMMIT")
+        db.execute("PRAGMA synchronous = FULL")
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     except sqlite3.Error:
         db.close()
         raise
