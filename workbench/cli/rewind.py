@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
@@ -13,20 +13,16 @@ from workbench.cli.common import chosen_session, print_line, settings_of
 from workbench.config.locations import Locations
 from workbench.errors import UsageError
 from workbench.llm.model import Cancel
-from workbench.protocol.events import Rewound
 from workbench.protocol.rewind import RewindScope
 from workbench.session.rewind.checkpoints import checkpoints_of
 from workbench.session.session_factory import open_session
 from workbench.session.session_names import session_path
 from workbench.session.storage.active_path import rewinds_of
 from workbench.session.storage.store import Store
-from workbench.text import counted, visible_path
-from workbench.view.formatting.actions import plus_minus
-from workbench.view.rewind import preview_rows, read_checkpoints
-from workbench.view.wrapping import clip
+from workbench.text import visible_path
+from workbench.view.rewind import checkpoint_line, preview_lines, read_checkpoints
 
 _NAMED = 20
-_TITLE_WIDTH = 78
 
 
 def rewind(arguments: Namespace) -> int:
@@ -46,8 +42,10 @@ def rewind(arguments: Namespace) -> int:
             opened.session.files.snapshot_now(Cancel())
             overwrites = _chosen(arguments.overwrite, preview.conflicts, opened.workspace)
             preview = rewinder.preview(target, scope, overwrites)
-        for line in _described(preview, str(opened.workspace), overwrites):
+        for line in preview_lines(preview, str(opened.workspace), overwrites):
             print_line(line)
+        if preview.conflicts:
+            print_line("To use the earlier version of a file in which you changed the same lines: --overwrite PATH")
         if not (arguments.yes or _is_confirmed()):
             print_line("Nothing was changed.")
             return 1
@@ -61,10 +59,7 @@ def rewind(arguments: Namespace) -> int:
 def _list(locations: Locations, session_id: str) -> int:
     rows = read_checkpoints(session_path(locations, session_id))
     for row in rows:
-        when = f"{row.at:%Y-%m-%d %H:%M} UTC"
-        files = counted(len(row.files), "file") if row.files else ""
-        lines = plus_minus(row.added, row.removed) if row.added or row.removed else ""
-        print_line(f"{row.seq:>6}  {when}  {files:>8}  {lines:>11}  {clip(row.title, _TITLE_WIDTH)}".rstrip())
+        print_line(checkpoint_line(row))
     if not rows:
         print_line("This session has no message yet.")
     return 0
@@ -101,24 +96,6 @@ def _chosen(names: Sequence[str], conflicts: Sequence[str], workspace: Path) -> 
             raise UsageError(f"--overwrite {visible_path(name)}: you did not change the same lines there; {others}")
         chosen.append(match)
     return tuple(chosen)
-
-
-def _described(event: Rewound, workspace: str, overwrites: Sequence[str]) -> Iterator[str]:
-    """Yield the lines that say what a rewind would do to the files."""
-    if event.scope == "conversation":
-        yield "The files stay as they are."
-        return
-    rows = preview_rows(event, workspace, overwrites=overwrites)
-    lines = [f"{row.verb:<7} {row.path}{f'  ({row.note})' if row.note else ''}" for row in rows]
-    yield from (f"  {line}" for line in lines[:_NAMED])
-    if len(lines) > _NAMED:
-        yield f"  and {counted(len(lines) - _NAMED, 'more file')}"
-    if event.conflicts:
-        yield "To use the earlier version of a file in which you changed the same lines: --overwrite PATH"
-    for copy in event.copies[:_NAMED]:
-        yield f"To restore files that a command deleted: ohw restore {copy}"
-    if not lines:
-        yield "No file differs."
 
 
 def _is_confirmed() -> bool:

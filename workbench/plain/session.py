@@ -29,6 +29,7 @@ from workbench.plain.narration import (
 )
 from workbench.plain.never_ask import NeverAsk
 from workbench.plain.question import PlainQuestion
+from workbench.plain.rewind import PlainRewind, reread, was_rewound
 from workbench.protocol.commands import ChangeSettings, Condense, Interrupt, RequestControl, RunUserCommand, SendMessage
 from workbench.protocol.events import CustomCommand, RunEnded
 from workbench.session.mentions import mentioned
@@ -62,6 +63,9 @@ WORDS: Final = {
     "model NAME": "switch model (saved name or provider/model)",
     "compact": "summarize the conversation to free up context",
     "compact undo": "undo the last compaction",
+    "rewind": "list the checkpoints to go back to",
+    "rewind EVENT": "show what going back there would change; /rewind yes then goes back",
+    "redo": "undo the last rewind, after showing what that would change",
     "send": "send an MCP server's prompt",
     "pen": "take control of a session that another screen controls",
     "stop": "stop the agent, as Ctrl+C does",
@@ -87,13 +91,11 @@ class Commands:
         others: Mapping[str, Callable[[], None]],
         *,
         never_ask: Callable[[], None],
-        use_model: Callable[[str], None],
+        takes: Mapping[str, Callable[[str], None]],
     ) -> None:
-        """Set the actions of the commands; `never_ask` sets the mode that never asks if the user confirms it, and
-        `use_model` switches to a model.
-        """
+        """`never_ask` sets the mode that never asks if the user confirms it; `takes` are commands with an argument."""
+        self._takes = takes
         self._never_ask = never_ask
-        self._use_model = use_model
         self._state = state
         self._client = client
         self._print = print_lines
@@ -106,6 +108,7 @@ class Commands:
                 *(line for item in state.items for line in item_lines(item, state.workspace))
             ),
             "compact": lambda: client.send(Condense()),
+            "compact undo": lambda: client.send(Condense(undo=True)),
             "pen": lambda: client.send(RequestControl()),
             "stop": self._stop,
             "plan": lambda: client.send(ChangeSettings(mode="plan")),
@@ -116,10 +119,8 @@ class Commands:
         """Carry out a line that starts with a slash."""
         name, _, argument = line[1:].strip().partition(" ")
         argument = argument.strip()
-        if name in self._simple and not argument:
-            self._simple[name]()
-        elif (name, argument) == ("compact", "undo"):
-            self._client.send(Condense(undo=True))
+        if (whole := f"{name} {argument}".strip()) in self._simple:
+            self._simple[whole]()
         elif name == "show" and argument.isdecimal():
             self._show(int(argument))
         elif (name, argument) == ("mode", NEVER):
@@ -128,8 +129,8 @@ class Commands:
             self._client.send(ChangeSettings(mode=cast("Mode", argument)))
         elif name == "approve":
             self._approve_plan(argument)
-        elif name == "model" and argument:
-            self._use_model(argument)
+        elif name in self._takes and argument:
+            self._takes[name](argument)
         else:
             self._print(f"There is no {first_line(line, 60)}. There are /{', /'.join(WORDS)}.")
 
@@ -244,8 +245,11 @@ class PlainSession:
         offers: ServerOffers,
         custom: CustomCommands,
         model_of: Callable[[str], str],
+        path: Path,
     ) -> None:
-        """`model_of` returns the model, as `provider/model`, of a name that `/model` accepts."""
+        """`model_of` returns the model, as `provider/model`, of a name that `/model` accepts; `path` is the session
+        file.
+        """
         self._custom = custom
         self._client = client
         self._state = state
@@ -254,12 +258,12 @@ class PlainSession:
         self._offers = offers
         self._asker = LineAsker(console)
         self._prompts = ServerPrompts(client, offers, console.print, self._send)
+        self._rewind = PlainRewind(path, str(directory), client, console.print, self._ended)
         others = {"question": self._ask_again, "quit": self._leave, "exit": self._leave, "send": self._prompts.send}
+        others |= {"rewind": self._rewind.list, "redo": self._rewind.redo}
         self._never_ask = NeverAsk(self._asker, client, self._refresh, self._ended)
-        models = ModelSwitch(client, console.print, model_of, self._ended)
-        self._commands = Commands(
-            state, client, console.print, others, never_ask=self._never_ask.open, use_model=models.use
-        )
+        takes = {"model": ModelSwitch(client, console.print, model_of, self._ended).use, "rewind": self._rewind.run}
+        self._commands = Commands(state, client, console.print, others, never_ask=self._never_ask.open, takes=takes)
         self._question: tuple[_QuestionKey, asyncio.Task[None]] | None = None
         self._settled: set[_QuestionKey] = set()
         self._later: set[_QuestionKey] = set()
@@ -301,8 +305,12 @@ class PlainSession:
         self._recall()
         self._is_ready = True
         self._refresh()
-        while self._apply(await self._client.receive()):
-            pass
+        is_open = True
+        while is_open:
+            messages = await self._client.receive()
+            if was_rewound(messages):
+                self._print_changes(await reread(self._state, self._client))
+            is_open = self._apply(messages)
 
     def _recall(self) -> None:
         items = self._state.items
@@ -318,6 +326,7 @@ class PlainSession:
     def _apply(self, messages: Iterable[Incoming]) -> bool:
         for message in messages:
             changed = apply(self._state, message)
+            self._rewind.receive(changed.rewind)
             self._print_changes(changed)
             if isinstance(message, RunEnded):
                 self._console.print(*plan_lines(self._state) if plan_ready(self._state) else key_lines(self._state))

@@ -24,7 +24,7 @@ from workbench.plain.line_input import Console, LineAsker
 from workbench.plain.never_ask import confirmed_at_start
 from workbench.plain.session import PlainSession
 from workbench.processes.spawn import end_running
-from workbench.session.session_names import new_id
+from workbench.session.session_names import new_id, session_path
 from workbench.view.approval.never_ask import wants_never, without_never
 from workbench.view.approval.trust import TrustQuestion, brings, contents, kind_of, started_by, trust_question
 from workbench.view.farewell import farewell
@@ -106,7 +106,8 @@ def open_plain(
     state = SessionState(workspace=str(workspace), model=settings.model or "", mode=settings.mode)
     offers = ServerOffers(lambda: settings, workspace)
     custom = CustomCommands(lambda: settings, workspace, locations)
-    start = partial(PlainSession, client, state, workspace, console, offers=offers, custom=custom)
+    path = session_path(locations, name)
+    start = partial(PlainSession, client, state, workspace, console, offers=offers, custom=custom, path=path)
     code = asyncio.run(_talk(partial(start, model_of=lambda name: settings.profile(name).model), prompt))
     if code > 128:
         _insist(code)

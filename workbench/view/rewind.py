@@ -27,6 +27,8 @@ from workbench.view.wrapping import Line, Piece, clip, count_lines, pad
 _WITH_COST, _WITH_LINES, _WITH_TIME = 66, 50, 40
 _LONGEST: Final = 300
 MERGED: Final = "you changed it too"
+_NAMED: Final = 20
+_TITLE_WIDTH: Final = 78
 _CONFLICT: Final = "you changed the same lines"
 _NOT_COVERED: Final = "not in the file versions"
 
@@ -197,6 +199,30 @@ def preview_rows(
     rows += [PreviewRow("keep", visible_path(path), _CONFLICT, True, path) for path in rewound.conflicts]
     rows += [PreviewRow("keep", visible_path(path), _NOT_COVERED, False, path) for path in rewound.not_covered]
     return rows
+
+
+def checkpoint_line(row: CheckpointRow) -> str:
+    """Return a checkpoint as one line of text that begins with the number of its event."""
+    files = counted(len(row.files), "file") if row.files else ""
+    lines = plus_minus(row.added, row.removed) if row.added or row.removed else ""
+    when = f"{row.at:%Y-%m-%d %H:%M} UTC"
+    return f"{row.seq:>6}  {when}  {files:>8}  {lines:>11}  {clip(row.title, _TITLE_WIDTH)}".rstrip()
+
+
+def preview_lines(rewound: Rewound, workspace: str, overwrites: Sequence[str] = ()) -> Iterator[str]:
+    """Yield lines of text that say what a rewind would do to the files."""
+    if rewound.scope == "conversation":
+        yield "The files stay as they are."
+        return
+    rows = preview_rows(rewound, workspace, overwrites=overwrites)
+    lines = [f"{row.verb:<7} {row.path}{f'  ({row.note})' if row.note else ''}" for row in rows]
+    yield from (f"  {line}" for line in lines[:_NAMED])
+    if len(lines) > _NAMED:
+        yield f"  and {counted(len(lines) - _NAMED, 'more file')}"
+    for copy in rewound.copies[:_NAMED]:
+        yield f"To restore files that a command deleted: ohw restore {copy}"
+    if not lines:
+        yield "No file differs."
 
 
 def _note(file: RewoundFile, overwrites: Sequence[str]) -> str:
