@@ -13,6 +13,9 @@ from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Called, Turn
 from tests.fakes.model_turns import finish as finish_turn
 from tests.sandbox import Sandbox, bash, finish
+from tests.session.recording import QUIET, approve, go_on
+from workbench.config.settings import Settings
+from workbench.session.session_factory import open_session
 
 
 def went_on(sandbox: Sandbox, *words: str) -> tuple[str, Path]:
@@ -127,6 +130,23 @@ def test_other_actions_that_waited_then_are_asked_about_again(sandbox: Sandbox):
     assert done.returncode == 3
     assert f"stopped at a question: may execute_bash run? Answer it with `ohw resume {fork}`" in done.stderr
     assert list(directory.iterdir()) == []
+
+
+def test_what_was_approved_together_with_it_is_approved_again(sandbox: Sandbox):
+    session, _ = stopped_at_a_question(sandbox, call("echo 1 > a.txt"), call("echo 2 > b.txt"))
+    with ModelServer([finish_turn("Done.")]) as server:
+        settings = Settings(model="openai/fake", api_base=server.base_url, from_flags=("model", "api_base"))
+        opened = open_session(sandbox.locations, settings, session, **QUIET)
+        for action in opened.session.questions():
+            approve(opened, action)
+        go_on(opened)
+        opened.close()
+    assert files(sandbox) == {"a.txt": "1\n", "b.txt": "2\n"}
+    second = events(sandbox, session, "action_decided")[1]["seq"]
+    done, _ = decided(sandbox, session, "--from", str(second), "--reject", "not this one")
+    assert done.returncode == 0, done.stderr
+    _, directory = future_of(done.stderr)
+    assert [path.name for path in directory.iterdir()] == ["a.txt"]
 
 
 def test_what_would_reach_the_directory_of_the_session_is_not_approved(sandbox: Sandbox):
