@@ -9,7 +9,9 @@ import errno
 import os
 import secrets
 import stat
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from io import FileIO
 from pathlib import Path
 
@@ -25,6 +27,18 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _CHANGED = "It was changed by something else at this moment"
 _TURNS = 10
 """How often names are exchanged to preserve the newest content while another process keeps writing."""
+
+_SYNCS: ContextVar[bool] = ContextVar("_SYNCS", default=True)
+
+
+@contextmanager
+def without_sync() -> Iterator[None]:
+    """Within the block, do not wait until a new content has reached the disk, as for a copy that is deleted again."""
+    token = _SYNCS.set(False)
+    try:
+        yield
+    finally:
+        _SYNCS.reset(token)
 
 
 def write_new(path: Path, raw: bytes, root: Root = SYSTEM, *, mode: int | None = None) -> None:
@@ -218,7 +232,8 @@ def _write_temporary(
             _copy_metadata(file.fileno(), entry, like)
         elif mode is not None:
             os.fchmod(file.fileno(), mode)
-        os.fsync(file.fileno())
+        if _SYNCS.get():
+            os.fsync(file.fileno())
 
 
 def _copy_metadata(file: int, entry: AnchoredEntry, info: os.stat_result) -> None:

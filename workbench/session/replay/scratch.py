@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from workbench.config.locations import Locations
+from workbench.files import atomic
 from workbench.llm.model import Cancel
 from workbench.processes.confinement import confine
 from workbench.session.workspace.metadata import Metadata
@@ -51,7 +52,8 @@ class Scratch:
             raise SnapshotError(
                 f"the snapshot {version[:8]} of this session is gone: it was pruned or deleted"
             ) from error
-        restore(self.repository, name)
+        with atomic.without_sync():
+            restore(self.repository, name)
 
     def differences(self, version: str) -> list[Change]:
         """Return the files that differ from a version: `before` is what it holds, `after` what is there now."""
