@@ -9,13 +9,14 @@ files and safe directories. Git variables in our own environment are not inherit
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from workbench.lazy_pattern import lazy_pattern
-from workbench.processes.spawn import find_program, run, safe_path
+from workbench.processes.spawn import run, safe_path
 from workbench.secrets.secret_names import child_environment
 
 TIMEOUT = 10.0
@@ -145,22 +146,23 @@ def run_git(
         raise ValueError(f"git {arguments[0]} would delete objects of the user's repository")
     if any(_WRITES.match(word) for word in _options(arguments)):
         raise ValueError(f"git {arguments[0]} would write a file that an option names")
-    git = find_program("git", None, cwd)
+    plain = _plain_environment(cwd)
+    git = shutil.which("git", path=plain["PATH"] or os.devnull)
     if git is None:
         return GitAnswer(None, error=NO_GIT)
     command = [git, "--no-pager", arguments[0], *guards, *arguments[1:]]
     if own is not None:
         command[1:1] = [f"--git-dir={own.git_dir}", f"--work-tree={own.work_tree}"]
-        environment = _environment(cwd, settings or {}) | ({"GIT_INDEX_FILE": str(own.index)} if own.index else {})
+        environment = _environment(plain, settings or {}) | ({"GIT_INDEX_FILE": str(own.index)} if own.index else {})
         return _call(command, cwd, environment, data, timeout)
     listed = _call(
-        [git, "--no-pager", "config", "--list", "--show-scope", "-z"], cwd, _listing_environment(cwd), b"", timeout
+        [git, "--no-pager", "config", "--list", "--show-scope", "-z"], cwd, _listing_environment(plain), b"", timeout
     )
     if not listed.ok:
         # Unknown settings could name programs, so nothing is run.
         return GitAnswer(None, error=listed.error or "git cannot read its settings here")
     entries = list(_listed(listed.output))
-    environment = _environment(cwd, {**_switched_off(entries), **(settings or {})}, _of_user(entries))
+    environment = _environment(plain, {**_switched_off(entries), **(settings or {})}, _of_user(entries))
     return _call(command, cwd, environment, data, timeout)
 
 
@@ -190,13 +192,13 @@ def _plain_environment(cwd: Path | str) -> dict[str, str]:
     return {**variables, **_MALLOC, "PATH": path, "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}
 
 
-def _listing_environment(cwd: Path | str) -> dict[str, str]:
+def _listing_environment(plain: Mapping[str, str]) -> dict[str, str]:
     """Return the environment for listing the settings, including the user's. Listing them runs no program."""
-    return {**_plain_environment(cwd), **_as_variables([*_SETTINGS.items()])}
+    return {**plain, **_as_variables([*_SETTINGS.items()])}
 
 
 def _environment(
-    cwd: Path | str, settings: Mapping[str, str], of_user: Sequence[tuple[str, str]] = ()
+    plain: Mapping[str, str], settings: Mapping[str, str], of_user: Sequence[tuple[str, str]] = ()
 ) -> dict[str, str]:
     fixed = {
         "GIT_CONFIG_NOSYSTEM": "1",
@@ -208,7 +210,7 @@ def _environment(
         "GIT_NO_REPLACE_OBJECTS": "1",
         "GIT_OPTIONAL_LOCKS": "0",
     }
-    return {**_plain_environment(cwd), **fixed, **_as_variables([*of_user, *{**_SETTINGS, **settings}.items()])}
+    return {**plain, **fixed, **_as_variables([*of_user, *{**_SETTINGS, **settings}.items()])}
 
 
 def _as_variables(settings: Sequence[tuple[str, str]]) -> dict[str, str]:

@@ -217,8 +217,7 @@ def _is_inside(path: str, directories: Set[str]) -> bool:
     """
     real = os.path.realpath(path)
     while real not in directories:
-        parent = os.path.dirname(real)  # noqa: PTH120 - for every start of a program
-        if parent == real:
+        if real == os.sep:
             return False
-        real = parent
+        real = real.rpartition(os.sep)[0] or os.sep
     return True

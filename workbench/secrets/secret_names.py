@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from workbench.lazy_pattern import lazy_pattern
 
@@ -101,6 +102,12 @@ them.
 """
 
 
+@lru_cache(maxsize=1_000)
+def _is_secret(name: str, value: str) -> bool:
+    """Return whether a variable holds a secret; each program that is started asks that of the same variables."""
+    return holds_secret(name) or holds_login(name, value) or holds_token(value)
+
+
 def child_environment(env: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Return the environment of a child process, without secrets and without the variables that this process added for
     itself.
@@ -110,6 +117,5 @@ def child_environment(env: Mapping[str, str] = os.environ) -> dict[str, str]:
     return {
         name: value
         for name, value in env.items()
-        if (name in PASSED_ON or not (holds_secret(name) or holds_login(name, value) or holds_token(value)))
-        and OWN_VARIABLES.get(name) != value
+        if (name in PASSED_ON or not _is_secret(name, value)) and OWN_VARIABLES.get(name) != value
     }
