@@ -102,6 +102,10 @@ class SnapshotError(WorkbenchError):
     """A version could not be taken or read; the message says why."""
 
 
+class ContentGone(SnapshotError):
+    """The repository no longer has the content of a file."""
+
+
 class GitRefused(SnapshotError):
     """Git ran and exited with an error."""
 
@@ -342,7 +346,7 @@ class SnapshotRepository:
             end = output.index(b"\n", at)
             name, kind, *size = output[at:end].split()
             if not size:
-                raise SnapshotError(f"a file of this version is gone: {name.decode()} is {kind.decode()}")
+                raise _unreadable(self.directory, name.decode(), kind.decode())
             at = end + 1 + int(size[0])
             blobs_by_name[name.decode()] = output[end + 1 : at]
             at += 1
@@ -371,6 +375,13 @@ class SnapshotRepository:
     def prune(self) -> None:
         """Drop versions that are too old, at most once a day."""
         prune(self._own)
+
+
+def _unreadable(directory: Path, blob: str, kind: str) -> SnapshotError:
+    """Return why git does not find a blob; it calls one missing, too, whose file is there but damaged."""
+    if any(directory.glob(f"objects/{blob[:2]}/{blob[2:]}*")):
+        return SnapshotError(f"a file of this version is damaged: {blob}")
+    return ContentGone(f"a file of this version is gone: {blob} is {kind}")
 
 
 def directories_in(repository: SnapshotRepository, version: str, paths: Collection[str] | None = None) -> list[str]:

@@ -5,10 +5,16 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 from workbench.files.git import OwnRepository, run_git
 
 _RETENTION_DAYS, _RETENTION_DAYS_WHEN_LARGE, _LARGE = 30, 2, 2_000_000_000
+RETENTION: Final = (
+    f"snapshots are deleted after {_RETENTION_DAYS} days, or after {_RETENTION_DAYS_WHEN_LARGE} if those of a"
+    f" directory take more than {_LARGE // 10**9} GB"
+)
+"""What deletes snapshots, as a sentence without its capital."""
 _DAY = 86_400
 _TIMEOUT = 300.0
 _REPACK = ("repack", "-q", "-d", "--cruft", "--window=0")
