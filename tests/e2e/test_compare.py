@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
+from threading import Thread
 from typing import Any
 
-from tests.sandbox import Sandbox, bash, finish
+import pytest
+
+from tests.sandbox import Sandbox, bash, finish, wait_for
+from workbench.errors import WorkbenchError
+from workbench.llm.model import Cancel
 from workbench.protocol.events import SessionStarted
 from workbench.session.session_names import session_path
 from workbench.session.storage.store import Store
+from workbench.view.comparison import run_checks
 
 
 def ran(sandbox: Sandbox, *commands: str) -> str:
@@ -162,3 +169,28 @@ def test_session_that_never_ran_has_no_files_to_compare(sandbox: Sandbox):
     with Store.create(session_path(sandbox.locations, idle)) as store:
         store.append(SessionStarted(id=idle, workspace=str(sandbox.project), model="scripted/x", mode="medium"))
     assert f"the session {idle} has no snapshots" in sandbox.command("compare", first, idle).stdout
+
+
+def test_check_that_is_cancelled_ends_and_leaves_nothing_behind(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch):
+    session, fork = forked_and_run_on(sandbox)
+    scratch = sandbox.home / "scratch"
+    scratch.mkdir()
+    for name, value in {**sandbox.env, "TMPDIR": str(scratch)}.items():
+        monkeypatch.setenv(name, value)
+    cancel, problems = Cancel(), []
+
+    def check() -> None:
+        with pytest.raises(WorkbenchError) as raised:
+            run_checks((session, fork), "echo $$ > started; sleep 1000", cancel)
+        problems.append(str(raised.value))
+
+    thread = Thread(target=check)
+    thread.start()
+    (started,) = wait_for(lambda: [path for path in scratch.rglob("started") if path.read_text()], "the check runs")
+    process = int(started.read_text())
+    cancel.set()
+    thread.join(30)
+    assert problems
+    assert not list(scratch.iterdir())
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)

@@ -19,7 +19,7 @@ async def open_comparison(pilot, client, app, look):
 def test_compared(look, directory, picture, monkeypatch):
     monkeypatch.setattr("workbench.view.comparison.compare_sessions", lambda *of: compared())
     checks = {each.entry.id: each.check for each in compared(is_checked=True).sessions}
-    monkeypatch.setattr("workbench.view.comparison.run_checks", lambda names, command: checks)
+    monkeypatch.setattr("workbench.view.comparison.run_checks", lambda names, command, cancel: checks)
     client, app = app_with(finished(), directory, look.theme)
 
     async def show(pilot):

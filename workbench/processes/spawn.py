@@ -10,8 +10,9 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import signal
 import sys
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from pathlib import Path
 
 from workbench.secrets.secret_names import child_environment
@@ -155,6 +156,31 @@ def run(
     finally:
         _running.discard(process)
     return subprocess.CompletedProcess(command, process.returncode, output, errors)
+
+
+def run_until_interrupted(
+    command: Sequence[str], on_interrupt: Callable[[Callable[[], None]], None], timeout: float
+) -> tuple[str, str]:
+    """Run a program that cleans up at an interrupt; return its output and its errors. Raises OSError.
+
+    `on_interrupt` is given the function that interrupts it, as happens after `timeout` seconds. The program has a
+    session of its own, so it can finish cleaning up after this process.
+    """
+    import subprocess
+
+    pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
+    with start(command, start_new_session=True, stdin=nothing, stdout=pipe, stderr=pipe) as process:
+
+        def interrupt() -> None:
+            process.send_signal(signal.SIGINT)
+
+        on_interrupt(interrupt)
+        try:
+            output, errors = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            interrupt()
+            output, errors = process.communicate()
+    return output.decode(errors="replace"), errors.decode(errors="replace")
 
 
 @atexit.register

@@ -15,7 +15,7 @@ from msgspec import convert, to_builtins
 from workbench.config.locations import Locations
 from workbench.errors import UsageError, WorkbenchError
 from workbench.llm.model import Cancel
-from workbench.processes.spawn import isolated_python, run
+from workbench.processes.spawn import isolated_python, run_until_interrupted
 from workbench.protocol.events import FileDelta
 from workbench.session.comparison.check import LONGEST, CheckResult, run_check
 from workbench.session.comparison.final_files import (
@@ -301,18 +301,19 @@ def _version_in(workspace: Path, entry: SessionSummary, version: str) -> str:
     return version if entry.workspace == str(workspace) else ""
 
 
-def run_checks(names: Sequence[str], command: str) -> dict[str, CheckResult | str]:
+def run_checks(names: Sequence[str], command: str, cancel: Cancel) -> dict[str, CheckResult | str]:
     """Run a check on the final files of each session in a separate process, because it changes its environment.
 
-    Returns the result for each session, or why there is none. Raises WorkbenchError.
+    Returns the result for each session, or why there is none. Raises WorkbenchError. `cancel` ends the process, which
+    then deletes its scratch directory, even if this program has ended by then.
     """
     program = isolated_python("workbench", "compare", *names, f"--check={command}", "--json")
     try:
-        done = run(program, input="", capture_output=True, text=True, timeout=(len(names) + 1) * LONGEST)
-        if not done.stdout.strip():
-            raise WorkbenchError(first_line(done.stderr.strip()).removeprefix("ohw: ") or "the check could not be run")
-        result = json.loads(done.stdout)
-    except (OSError, ValueError) as error:  # a TimeoutError is an OSError
+        output, errors = run_until_interrupted(program, cancel.on_set, (len(names) + 1) * LONGEST)
+        if not output.strip():
+            raise WorkbenchError(first_line(errors.strip()).removeprefix("ohw: ") or "the check could not be run")
+        result = json.loads(output)
+    except (OSError, ValueError) as error:
         raise WorkbenchError(f"the check could not be run: {error}") from error
     return {each["session"]: _check_result(each["check"]) for each in result["sessions"]}
 

@@ -17,6 +17,7 @@ from textual.widgets import Input, Static
 
 from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
+from workbench.llm.model import Cancel
 from workbench.protocol.events import FileDelta
 from workbench.session.comparison.check import CheckResult
 from workbench.text import visible
@@ -36,7 +37,7 @@ _MANY_KEYS: Final = (
 _HIGH: Final = 30
 """The rows from which more than the last line of a failed check is shown."""
 _MOST_LINES: Final = 8
-Check = Callable[[str], Mapping[str, CheckResult | str]]
+Check = Callable[[str, Cancel], Mapping[str, CheckResult | str]]
 
 
 class DifferingFiles(LineList):
@@ -81,7 +82,10 @@ class ComparisonScreen(ModalScreen[None]):
     ]
 
     def __init__(self, read: Callable[[], Comparison], check: Check, review: Review) -> None:
-        """`read` and `check` are called in a thread; changes are applied to the workspace of the `review`."""
+        """`read` and `check` are called in a thread; changes are applied to the workspace of the `review`.
+
+        The second argument of `check` ends it, because it may take minutes.
+        """
         super().__init__(id="compare")
         self._read = read
         self._check = check
@@ -91,6 +95,8 @@ class ComparisonScreen(ModalScreen[None]):
         """Which pair of sessions is shown, from 0."""
         self._files = DifferingFiles()
         self._command = ""
+        self._cancel = Cancel()
+        """Ends the check that was started last."""
 
     def compose(self) -> ComposeResult:
         """Yield the figures, the files, the note and the input line."""
@@ -107,6 +113,10 @@ class ComparisonScreen(ModalScreen[None]):
         self.set_focus(self._files)
         self._note("Reading …")
         self.run_worker(self._load())
+
+    def on_unmount(self) -> None:
+        """End a check that is running: the screen was closed, or the app exits."""
+        self._cancel.set()
 
     async def _load(self) -> None:
         try:
@@ -181,12 +191,14 @@ class ComparisonScreen(ModalScreen[None]):
         self._command = event.value.strip()
         self._close_line()
         if self._command:
+            self._cancel.set()
+            self._cancel = Cancel()
             self._note(f"Running {visible(self._command, lines=False)} …")
             self.run_worker(self._run_check(self._command), group="check", exclusive=True)
 
     async def _run_check(self, command: str) -> None:
         try:
-            checks = await in_daemon(partial(self._check, command))
+            checks = await in_daemon(partial(self._check, command, self._cancel))
         except WorkbenchError as error:
             self._note(visible(str(error), lines=False))
             return
