@@ -7,16 +7,21 @@ from typing import Any
 import pytest
 
 from tests.tui.app_driver import wait_until, workbench_app
-from tests.tui.blame_files import LAST, SECOND, keep_blamed
+from tests.tui.blame_files import GROSS, HEAD, LAST, SECOND, TAX, keep_blamed
 from tests.tui.fake_client import FakeClient
 from tests.tui.pictures import text_on
 from workbench.errors import WorkbenchError
 from workbench.protocol import events as ev
 from workbench.tui.app import WorkbenchApp
+from workbench.tui.messages import TimeRequested
 from workbench.tui.screens.blame import BlameLines, BlameScreen
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.screens.main import MainScreen
+from workbench.tui.screens.time_view import TimeScreen
+from workbench.tui.widgets.diff_layout import new_line_at
+from workbench.tui.widgets.diff_view import DiffView
 from workbench.view.app_session import AppSession
+from workbench.view.state import ActionItem
 
 SIZE = (120, 40)
 
@@ -141,6 +146,42 @@ async def test_b_in_the_diff_viewer_blames_the_line_under_the_cursor(blamed):
         assert SECOND.splitlines()[cursor(app)].startswith("TAX = {")
         await pilot.press("enter")
         await wait_until(pilot, lambda: isinstance(app.screen, MainScreen))
+
+
+async def test_b_finds_a_line_of_an_earlier_text_by_its_content(blamed):
+    """The session inserted lines above it later, so that its number is another one now."""
+    app = blamed()
+    async with app.run_test(size=SIZE) as pilot:
+        await blame_in_the_past(pilot, app, "    return price * (1 + rate)")
+        assert cursor(app) == LAST.splitlines().index("    return price * (1 + rate)")
+        assert not app._notifications
+
+
+async def test_b_says_that_a_line_of_an_earlier_text_is_gone(blamed, directory):
+    path = directory / "shop.py"
+    path.write_text(LAST.replace("    return price * (1 + rate)\n", ""))
+    app = blamed()
+    async with app.run_test(size=SIZE) as pilot:
+        await blame_in_the_past(pilot, app, "    return price * (1 + rate)")
+        words = "The line is not in shop.py any more; the cursor is where it was"
+        await wait_until(pilot, lambda: any(words == str(each.message) for each in app._notifications))
+        assert cursor(app) == LAST.splitlines().index("    return price * (1 + rate)")
+
+
+async def blame_in_the_past(pilot: Any, app: WorkbenchApp, line: str) -> None:
+    """Open the changes as of the first action's end, and blame a line of the text of then."""
+    await wait_until(pilot, lambda: app.state.session_id == "s1" and app.state.changes)
+    first = next(item for item in app.state.items if isinstance(item, ActionItem))
+    app.screen.post_message(TimeRequested(first, 0))
+    await wait_until(pilot, lambda: isinstance(app.screen, TimeScreen) and app.screen.state.changes)
+    await pilot.press("f5")
+    await wait_until(pilot, lambda: isinstance(app.screen, DiffViewerScreen) and "TAX = {" in text_on(app))
+    view = app.screen.query_one(DiffView)
+    number = (HEAD + TAX + GROSS).splitlines().index(line) + 1
+    while new_line_at(view.geometry, view.marks.cursor) != number:
+        await pilot.press("down")
+    await pilot.press("b")
+    await wait_until(pilot, lambda: isinstance(app.screen, BlameScreen) and "lines: " in text_on(app))
 
 
 @pytest.mark.parametrize(

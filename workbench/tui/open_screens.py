@@ -144,8 +144,11 @@ def open_page(app: WorkbenchApp, name: str, argument: str = "") -> None:
     pages[name]()
 
 
-def open_blame(app: WorkbenchApp, argument: str) -> None:
-    """Show who wrote each line of a file, named as FILE or FILE:LINE, with the cursor on that line."""
+def open_blame(app: WorkbenchApp, argument: str, lines: Sequence[str] = ()) -> None:
+    """Show who wrote each line of a file, named as FILE or FILE:LINE, with the cursor on that line.
+
+    The number is that of a line in `lines`, by default in the file as it is now.
+    """
     from workbench.session.blame.blame import line_range
     from workbench.session.blame.history import Writer
     from workbench.tui.screens.blame import BlameScreen
@@ -158,8 +161,9 @@ def open_blame(app: WorkbenchApp, argument: str) -> None:
         app.notify("name a file: /blame FILE", severity="warning", markup=False)
     elif not isinstance(app.screen, BlameScreen):
         workspace = app.session.workspace
-        file, lines = line_range(argument, workspace)
-        app.push_screen(BlameScreen(workspace, file, app.state.session_id, lines[0] - 1 if lines else 0), chosen)
+        file, numbers = line_range(argument, workspace)
+        line = numbers[0] - 1 if numbers else 0
+        app.push_screen(BlameScreen(workspace, file, app.state.session_id, line, lines), chosen)
 
 
 def open_comparison(app: App[Any], review: Review, others: Sequence[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
@@ -12,6 +12,7 @@ from msgspec import Struct
 from rich.cells import cell_len
 
 from workbench.config.locations import Locations
+from workbench.diff.line_matching import matching_blocks
 from workbench.session.blame.blame import Blame, blame_file
 from workbench.session.blame.history import Writer
 from workbench.session.blame.origins import Origin, origins_of
@@ -98,6 +99,22 @@ class BlameView(Struct, frozen=True):
         for row in self.rows:
             counts[row.source.who] = counts.get(row.source.who, 0) + 1
         return sorted(counts.items(), key=lambda each: -each[1])
+
+
+def row_with_line(blame: BlameView, lines: Sequence[str], index: int) -> tuple[int, bool]:
+    """Return the row that has line `index`, from 0, of an earlier or another text of the file, and whether one has it.
+
+    If the line is gone, the row is the one that follows the lines before it.
+    """
+    rows = [row.content.rstrip("\r\n") for row in blame.rows]
+    row = 0
+    for block in matching_blocks([line.rstrip("\r\n") for line in lines], rows):
+        if block.old > index:
+            break
+        if index < block.old + block.size:
+            return block.new + index - block.old, True
+        row = block.new + block.size
+    return min(row, max(0, len(rows) - 1)), False
 
 
 def read_blame(locations: Locations, workspace: Path, name: str) -> BlameView:

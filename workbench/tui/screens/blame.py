@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import ClassVar, Final
@@ -24,7 +25,7 @@ from workbench.tui.key_names import hint_content
 from workbench.tui.widgets.line_list import LineList
 from workbench.tui.widgets.strips import as_content, css_beside
 from workbench.view import clock
-from workbench.view.blame import BlameView, LineSource, blame_note, blame_row, read_blame, summary
+from workbench.view.blame import BlameView, LineSource, blame_note, blame_row, read_blame, row_with_line, summary
 from workbench.view.wrapping import Line, Piece
 
 _KEYS: Final = (
@@ -101,10 +102,14 @@ class BlameScreen(ModalScreen[Writer | None]):
         Binding("N", "step(-1)", "Previous writer", id="blame.previous"),
     ]
 
-    def __init__(self, workspace: Path, file: str, session_id: str, line: int = 0) -> None:
-        """`file` is relative to the workspace, or absolute; `line`, from 0, is the first one under the cursor."""
+    def __init__(self, workspace: Path, file: str, session_id: str, line: int = 0, lines: Sequence[str] = ()) -> None:
+        """`file` is relative to the workspace, or absolute; `line`, from 0, is the first one under the cursor.
+
+        It is a line of `lines`, the text in which the user chose it, or by default of the file as it is now.
+        """
         super().__init__(id="blame")
-        self._workspace, self._file, self._session_id, self._line = workspace, file, session_id, line
+        self._workspace, self._file, self._session_id = workspace, file, session_id
+        self._line, self._text = line, lines
         self._lines = BlameLines()
         self._asked: Writer | None = None
         """The action in another session that a second enter opens."""
@@ -130,7 +135,11 @@ class BlameScreen(ModalScreen[Writer | None]):
             self.dismiss(None)
             return
         self._lines.update(blame)
-        self._lines.move_to(self._line)
+        row, is_there = row_with_line(blame, self._text, self._line) if self._text else (self._line, True)
+        self._lines.move_to(row)
+        if not is_there:
+            words = f"The line is not in {visible_path(blame.path)} any more; the cursor is where it was"
+            self.app.notify(words, severity="warning", markup=False)
         self._show_frame()
         self._describe()
 

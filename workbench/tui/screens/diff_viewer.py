@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, cast
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -17,6 +17,7 @@ from textual.widgets import Static
 from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.text import counted, visible
+from workbench.tui.open_screens import open_blame
 from workbench.tui.screens.diff_viewer_comments import ViewerComments
 from workbench.tui.screens.diff_viewer_files import ChangedFiles, ViewerStatus
 from workbench.tui.screens.diff_viewer_progress import FileComparer, ReviewProgress
@@ -33,6 +34,9 @@ from workbench.tui.widgets.viewer_input import ViewerInput
 from workbench.view.approval.plan import plan_ready
 from workbench.view.review.review import Review, Scope
 from workbench.view.state import Changed, FileState
+
+if TYPE_CHECKING:
+    from workbench.tui.app import WorkbenchApp
 
 
 class DiffViewerScreen(ModalScreen[None]):
@@ -260,10 +264,10 @@ class DiffViewerScreen(ModalScreen[None]):
         {"ask": self._comments.ask, "drop": self._comments.drop, "send": self._comments.send}[what]()
 
     def action_blame(self) -> None:
-        """Show who wrote the line under the cursor."""
+        """Show who wrote the line under the cursor, which is found in the file as it is now by its content."""
         if (file := self._files.current) is not None:
             line = new_line_at(self._view.geometry, self._view.marks.cursor)
-            self.app.call_later(self.app.run_action, f"app.page('blame', {f'{file.path}:{line}'!r})")
+            open_blame(cast("WorkbenchApp", self.app), f"{file.path}:{line}", self._files.new_lines(file))
 
     def action_revert(self, whole_file: bool) -> None:
         """Revert the hunk under the cursor, or the whole file."""

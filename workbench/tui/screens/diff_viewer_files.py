@@ -198,6 +198,10 @@ class ChangedFiles:
         """Return whether the file's texts must be read before its lines can be shown."""
         return self._review is not None and is_stored(file) and self._cached(file) is None
 
+    def new_lines(self, file: FileState) -> list[str]:
+        """Return the lines of a file after its change; none if they have not been read."""
+        return [] if self.is_unread(file) else self.diff(file).new
+
     def diff(self, file: FileState) -> FileDiff:
         """Return the diff of a file; safe to call in a thread."""
         diff = self._cached(file)
