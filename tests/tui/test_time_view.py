@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,13 @@ from workbench.protocol import events as ev
 from workbench.protocol import live
 from workbench.session.session_names import session_path
 from workbench.session.storage.store import Store
+from workbench.session.workspace.repository import SnapshotRepository
 from workbench.tui.app import WorkbenchApp
 from workbench.tui.screens.approval import ApprovalScreen
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.screens.main import MainScreen
-from workbench.tui.screens.pager import ActionPage
+from workbench.tui.screens.pager import ActionPage, PagerScreen
+from workbench.tui.screens.palette import PaletteScreen
 from workbench.tui.screens.rewind import RewindScreen
 from workbench.tui.screens.time_view import TimeScreen
 from workbench.tui.widgets.prompt import Prompt
@@ -220,6 +223,65 @@ async def test_the_diff_viewer_shows_the_changes_of_then_and_changes_nothing(ope
         await pilot.press("f5")
         await wait_until(pilot, lambda: "nothing has changed yet" in notices(app))
         assert client.commands == []
+
+
+@pytest.fixture
+def with_snapshots(directory):
+    """Return a client and an app of a session with two snapshots: of one file that it changed, and of another one."""
+    repository = SnapshotRepository(Locations.from_environment(), directory, "s1")
+    repository.prepare()
+    (directory / "README.md").write_text("# Parser of \x1b[31mnumbers\n")
+    versions = []
+    for text in (BEFORE, AFTER):
+        (directory / "calc.py").write_text(text)
+        versions.append(repository.snapshot())
+    script = Script().start(workspace=str(directory)).user("fix the parser")
+    for version in versions:
+        script.answer("I look.").add(ev.VersionTaken, version=version)
+    script.answer("Documented.").add(ev.RunEnded, reason="finished")
+    stored(script.events)
+    client = FakeClient(script.events)
+    return client, workbench_app(client, directory=directory), script, repository
+
+
+async def open_file(pilot: Any, name: str) -> None:
+    await pilot.press("o")
+    await wait_until(pilot, lambda: isinstance(pilot.app.screen, PaletteScreen) and name in text_on(pilot.app))
+    await pilot.press(*name, "enter")
+
+
+@pytest.mark.starts
+async def test_o_opens_any_file_as_it_was_at_the_event(with_snapshots):
+    client, app, script, _ = with_snapshots
+    async with app.run_test(size=(120, 40)) as pilot:
+        await followed(pilot, client, script)
+        first = seq_of(script.events, ev.VersionTaken)
+        await looked_back(pilot, "f9", seq=len(script.events))
+        await looked_back(pilot, *["left_square_bracket"] * (len(script.events) - first), seq=first)
+        await open_file(pilot, "README.md")
+        await wait_until(pilot, lambda: "# Parser of" in text_on(app))
+        assert f"README.md · as of event {first} · read-only" in text_on(app)
+        await pilot.press("escape")
+        await open_file(pilot, "calc.py")
+        await wait_until(pilot, lambda: isinstance(app.screen, PagerScreen) and "return int" in text_on(app))
+        assert BEFORE.splitlines()[-1] in text_on(app)
+        assert client.commands == []
+
+
+@pytest.mark.starts
+async def test_o_says_why_there_is_no_file_to_open(with_snapshots):
+    client, app, script, repository = with_snapshots
+    async with app.run_test(size=(120, 40)) as pilot:
+        await followed(pilot, client, script)
+        last = len(script.events)
+        await looked_back(pilot, "f9", seq=last)
+        shutil.rmtree(repository.directory)
+        await pilot.press("o")
+        await wait_until(pilot, lambda: "the snapshot before this event was removed: snapshots are" in notices(app))
+        await looked_back(pilot, "home", seq=1)
+        await pilot.press("o")
+        await wait_until(pilot, lambda: "no snapshot was taken before this event" in notices(app))
+        assert isinstance(app.screen, TimeScreen)
 
 
 async def test_the_detail_of_an_action_is_that_of_then(opened):

@@ -66,12 +66,16 @@ class PaletteScreen(ModalScreen[PaletteEntry | None]):
         directory: Path | None,
         sessions: FindSessions | None,
         recent: Sequence[str] = (),
+        *,
+        title: str = "Palette",
+        hint: str = "A command, a model, a session, a theme, a file",
     ) -> None:
         """`directory` is searched for files, and `sessions` returns the past sessions; each is omitted if None.
 
-        Entries with the actions in `recent` come first, in that order.
+        Entries with the actions in `recent` come first, in that order. `hint` stands in the empty input line.
         """
         super().__init__(id="palette")
+        self._title, self._hint = title, hint
         self._recent = list(recent)
         self._entries = recent_first(entries, recent)
         self._find_sessions = sessions
@@ -84,8 +88,8 @@ class PaletteScreen(ModalScreen[PaletteEntry | None]):
     def compose(self) -> ComposeResult:
         """Yield the box with the input line and the list."""
         with Vertical(id="palette-box") as box:
-            box.border_title = "Palette"
-            yield Input(placeholder="A command, a model, a session, a theme, a file", id="palette-query")
+            box.border_title = self._title
+            yield Input(placeholder=self._hint, id="palette-query")
             yield OptionList(id="palette-list")
 
     async def on_mount(self) -> None:

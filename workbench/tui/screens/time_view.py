@@ -17,6 +17,7 @@ from workbench.tui.messages import ActionChosen, PastRequested, StateChanged
 from workbench.tui.open_screens import open_action
 from workbench.tui.screens.main.session_screen import SessionScreen
 from workbench.tui.screens.main.session_view import SessionView
+from workbench.tui.screens.time_files import PastFiles
 from workbench.tui.screens.time_scrubber import PresentActions, Scrubber
 from workbench.tui.widgets.key_hints import KeyHints, bound_keys
 from workbench.tui.widgets.status_line import StatusLine
@@ -35,6 +36,7 @@ _HINTS: Final = (
     (("time.rewind",), "Rewind here"),
     (("time.fork",), "Fork"),
     (("diff",), "Changes"),
+    (("time.open",), "Open a file"),
     (("time.first", "time.last"), "First, last"),
 )
 """The keys of each hint; on the timeline, a key of its own does the same as one of the screen."""
@@ -51,9 +53,10 @@ class TimeScreen(SessionScreen):
         Binding("right_curly_bracket", "message(1)", "To your next message", id="time.message-after"),
         Binding("home", "go_to(1)", "First event", id="time.first", priority=True),
         Binding("end", "go_to(0)", "Last event", id="time.last", priority=True),
-        Binding("r", "leave_for('rewind')", "Rewind to this event", id="time.rewind"),
-        Binding("f", "leave_for('fork')", "Fork from this event", id="time.fork"),
-        Binding("f8", "leave_for('answer')", "Return to now and answer", id="time.question", priority=True),
+        Binding("r", "request('rewind')", "Rewind to this event", id="time.rewind"),
+        Binding("f", "request('fork')", "Fork from this event", id="time.fork"),
+        Binding("o", "request('open')", "Open a file as it was", id="time.open"),
+        Binding("f8", "request('answer')", "Return to now and answer", id="time.question", priority=True),
         Binding("escape,f9", "now", "Return to now", id="time.now"),
     ]
 
@@ -141,9 +144,12 @@ class TimeScreen(SessionScreen):
         else:
             self.dismiss(None)
 
-    def action_leave_for(self, what: str) -> None:
-        """Return to now, to rewind, fork or answer there."""
-        self._present.leave_for(what)
+    def action_request(self, what: str) -> None:
+        """Return to now, to rewind, fork or answer there, or ask which file to `open` as it was."""
+        if what == "open":
+            self.run_worker(PastFiles(self, self.state).choose(), group="open", exclusive=True)
+        else:
+            self._present.leave_for(what)
 
     @on(PastRequested)
     def on_past_requested(self, message: PastRequested) -> None:
