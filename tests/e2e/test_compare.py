@@ -138,6 +138,8 @@ def test_check_runs_on_the_final_files_of_each_session_and_changes_nothing(sandb
     assert {path.name for path in sandbox.project.iterdir()} == {"b.txt"}
     assert sandbox.command("compare", session, fork, "--check", "true").returncode == 0
     assert "--check is empty" in sandbox.command("compare", session, fork, "--check", "").stderr
+    silent = sandbox.command("compare", session, fork, "--check", "exit 3").stdout.splitlines()
+    assert silent[-1] == f"The check of {fork} ended without output"
     checks = json.loads(sandbox.command("compare", session, fork, "--check", "exit 3", "--json").stdout)
     assert [each["check"]["code"] for each in checks["sessions"]] == [3, 3]
 

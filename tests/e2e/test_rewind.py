@@ -48,7 +48,9 @@ def test_conflict_is_kept_until_the_user_names_it(sandbox: Sandbox):
     message = sandbox.command("rewind", session).stdout.split()[0]
     (sandbox.project / "a.txt").write_text("mine\nand mine\n")
     refused = sandbox.command("rewind", session, message, "--overwrite", "old.txt", "--yes")
-    assert (refused.returncode, "it is needed for a.txt" in refused.stderr) == (2, True), refused.stderr
+    assert (refused.returncode, "old.txt is not in conflict. Conflicts: a.txt" in refused.stderr) == (2, True), (
+        refused.stderr
+    )
     declined = sandbox.command("rewind", session, message)
     assert "keep    a.txt  (you changed the same lines)" in declined.stdout
     assert "--overwrite PATH" in declined.stdout
@@ -59,7 +61,7 @@ def test_conflict_is_kept_until_the_user_names_it(sandbox: Sandbox):
     sandbox.command("rewind", session, "--redo", "--yes")
     assert files(sandbox)["a.txt"] == "mine\nand mine\n"
     refused = sandbox.command("rewind", session, message, "--overwrite", "d/new.txt", "--only", "conversation")
-    assert "no file needs it" in refused.stderr
+    assert "d/new.txt is not in conflict; no file is" in refused.stderr
 
 
 def test_event_that_is_no_checkpoint_is_refused(sandbox: Sandbox):

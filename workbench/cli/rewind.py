@@ -92,8 +92,8 @@ def _chosen(names: Sequence[str], conflicts: Sequence[str], workspace: Path) -> 
         match = next((each for each in candidates if each in conflicts), None)
         if match is None:
             listed = ", ".join(map(visible_path, conflicts[:_NAMED]))
-            others = f"it is needed for {listed}" if conflicts else "no file needs it"
-            raise UsageError(f"--overwrite {visible_path(name)}: you did not change the same lines there; {others}")
+            others = f". Conflicts: {listed}" if conflicts else "; no file is"
+            raise UsageError(f"--overwrite: {visible_path(name)} is not in conflict{others}")
         chosen.append(match)
     return tuple(chosen)
 

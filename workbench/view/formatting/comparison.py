@@ -67,8 +67,8 @@ def check_lines(comparison: Comparison) -> Iterator[str]:
         if isinstance(each.check, str):
             yield f"The check of {each.entry.id} was not run: {visible(each.check, lines=False)}"
         elif each.check is not None and not each.check.passed:
-            yield f"The check of {each.entry.id} ended with"
             lines = visible(each.check.output.rstrip()).splitlines()[-_MOST_OUTPUT:]
+            yield f"The check of {each.entry.id} ended {'with' if lines else 'without output'}"
             yield from (f"  {line}" for line in lines)
     if any(isinstance(each.check, CheckResult) and not each.check.is_confined for each in comparison.sessions):
         yield "The system could not keep the checks from writing outside their scratch directories"
