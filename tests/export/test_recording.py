@@ -11,6 +11,7 @@ from tests.terminal.allowed_output import strange
 from tests.terminal.screen import Screen
 from tests.tui.picture_sessions import finished
 from tests.tui.sample_session import Script
+from workbench.protocol import events as ev
 from workbench.tui.screen_export import cast, picture
 from workbench.view import clock
 
@@ -40,6 +41,20 @@ def test_picture_shows_the_session_at_the_given_event():
     assert "keep their sign now" in words_of(late)
     assert "url(http" not in late
     assert "@font-face" not in late
+
+
+def test_picture_after_a_rewind_shows_what_counts_and_how_much_was_left():
+    script = Script().start().user("Look around.")
+    script.run("execute_bash", "300 files", command="ls | wc -l")
+    target = script.events[-1].seq
+    script.answer("There are many.").add(ev.RunEnded, reason="finished")
+    script.user("Count again.").answer("As many as before.").add(ev.RunEnded, reason="finished")
+    script.add(ev.Rewound, target=target)
+    words = words_of(picture(script.events, (100, 30), "ohw-dark"))
+    assert "300 files" in words
+    assert "As many as before" not in words
+    assert "1 message" in words
+    assert "Enter Send" in words
 
 
 def test_picture_shows_a_waiting_question():

@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -19,7 +20,10 @@ from textual.widgets import Input, TextArea
 from workbench.client.client import Incoming
 from workbench.config.settings import Settings
 from workbench.lazy_pattern import lazy_pattern
+from workbench.protocol.events import ModelAsked, Rewound, SettingsChanged
 from workbench.protocol.live import EngineState
+from workbench.session.storage.active_path import ActivePath, Rewind
+from workbench.session.storage.paging import Branch
 from workbench.tui.app import WorkbenchApp
 from workbench.tui.deferred_imports import load_later
 from workbench.tui.textual_seam.screen import rendered_lines
@@ -40,10 +44,25 @@ class ReplayClient:
     def __init__(self) -> None:
         self._coming: asyncio.Queue[Incoming] = asyncio.Queue()
         self._state = SessionState()
+        self._played: list[Event] = []
 
-    def history(self) -> Sequence[Event]:
-        """Return no events: all of them are played."""
-        return ()
+    def history(self) -> Sequence[Event | Branch]:
+        """Return what has been played, without the parts that a rewind left; none at the start, before anything is."""
+        played = list(self._played)
+        if not played:
+            return ()
+        rewinds = [
+            Rewind(each.seq, each.target) for each in played if isinstance(each, Rewound) if each.scope != "files"
+        ]
+        path = ActivePath(played[-1].seq, rewinds)
+        others = [range(one.stop, other.start) for one, other in pairwise(path.ranges)]
+        on_path: list[Event | Branch] = []
+        for event in played:
+            if others and event.seq >= others[0].stop:
+                on_path += _branch(others.pop(0), played)
+            if event.seq in path or isinstance(event, SettingsChanged | ModelAsked):
+                on_path.append(event)
+        return on_path
 
     async def receive(self) -> Sequence[Incoming]:
         """Wait for played events and return all that have not been received yet."""
@@ -54,6 +73,7 @@ class ReplayClient:
         """Deliver these events, then the state of the engine after them."""
         for event in events:
             apply(self._state, event)
+            self._played.append(event)
             self._coming.put_nowait(event)
         self._coming.put_nowait(EngineState(state=_work(self._state)))
 
@@ -62,6 +82,13 @@ class ReplayClient:
 
     def send(self, command: Command) -> None:
         """Drop the command, because there is no engine to receive it."""
+
+
+def _branch(numbers: range, played: Sequence[Event]) -> list[Branch]:
+    """Return the branch of these events, if it has any messages or actions."""
+    kinds = [event.kind for event in played if event.seq in numbers]
+    messages, actions = kinds.count("user_message"), kinds.count("action_proposed") + kinds.count("person_command")
+    return [Branch(numbers.start, numbers.stop - 1, messages, actions)] if messages or actions else []
 
 
 def _work(state: SessionState) -> Literal["idle", "thinking", "deciding", "acting"]:

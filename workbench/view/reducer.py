@@ -321,16 +321,22 @@ def _branch(state: SessionState, branch: Branch) -> Changed:
 
 def _rewound(state: SessionState, event: Rewound) -> Changed:
     state.was_rewound = True
-    closed = Changed() if event.scope == "files" else action_reducer.close_all(state)
-    return added(state, rewind_notice(event)).merge(closed)
+    if event.scope == "files":
+        return added(state, rewind_notice(event))
+    return _closed(state, rewind_notice(event))
 
 
 def _forked(state: SessionState, event: Forked) -> Changed:
     if event.keeps_run:
         return added(state, fork_notice(event))
+    return _closed(state, fork_notice(event))
+
+
+def _closed(state: SessionState, notice: NoticeItem) -> Changed:
+    """End the run at which the session stood before an event, and add a notice."""
     state.is_running, state.ended = False, ""
     state.queued.clear()
-    return added(state, fork_notice(event)).merge(action_reducer.close_all(state))
+    return added(state, notice).merge(action_reducer.close_all(state))
 
 
 def _run_ended(state: SessionState, event: RunEnded) -> Changed:
