@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
@@ -16,6 +17,8 @@ from tests.sandbox import Sandbox, bash, finish
 from tests.session.recording import QUIET, approve, go_on
 from workbench.config.settings import Settings
 from workbench.session.session_factory import open_session
+
+USER = ("-c", "user.name=a", "-c", "user.email=a@b.c")
 
 
 def went_on(sandbox: Sandbox, *words: str) -> tuple[str, Path]:
@@ -86,6 +89,26 @@ def test_new_future_may_not_write_where_the_session_works(sandbox: Sandbox):
     other = sandbox.script(bash(f"echo other > {sandbox.project}/a.txt"), finish())
     went_on(sandbox, session, "--from", message, "--model", other)
     assert (sandbox.project / "a.txt").read_text() == "one\n"
+
+
+def test_new_future_may_not_reach_the_session_through_the_repository_around_it(sandbox: Sandbox):
+    repository = sandbox.project.parent
+    (sandbox.project / "a.txt").write_text("committed\n")
+    for words in ("init -q", "add project", "commit -qm first"):
+        subprocess.run(["git", *USER, *words.split()], cwd=repository, check=True)
+    session = ran(sandbox, "echo one > a.txt")
+    message = sandbox.command("rewind", session).stdout.split()[0]
+    for command in (
+        f"git --work-tree={repository} checkout HEAD -- .",
+        f"git -C {repository} checkout -q -b other",
+        f"cd {repository} && git checkout HEAD -- project",
+    ):
+        model = sandbox.script(bash(command), finish())
+        done = sandbox.ohw("replay", session, "--from", message, "--model", model, "--mode", "never")
+        assert "deny in" in done.stderr
+        assert (sandbox.project / "a.txt").read_text() == "one\n"
+        branches = subprocess.run(["git", "branch"], cwd=repository, check=True, capture_output=True, text=True).stdout
+        assert "other" not in branches
 
 
 def test_waiting_action_is_approved_in_another_future(sandbox: Sandbox):

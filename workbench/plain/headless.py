@@ -40,6 +40,7 @@ from workbench.session.session import EXIT, CommandError, Session
 from workbench.session.session_factory import OpenedSession, checked_workspace, open_session, start_session
 from workbench.session.session_names import new_id
 from workbench.session.sub_agents import SubAgent
+from workbench.session.workspace.new_directory import repository_around
 from workbench.text import visible
 from workbench.tools.tool import ToolDefinition
 
@@ -96,14 +97,15 @@ def continue_session(
 ) -> int:
     """Send a prompt to a session that is not open, or decide its open questions; run it and return the exit code.
 
-    The code is that of `run`. A rule denies everything at or below `denied_directory`. Raises WorkbenchError if the run
-    cannot begin.
+    The code is that of `run`. A rule denies everything at or below `denied_directory` and, if that is in a git
+    repository, in the whole of it. Raises WorkbenchError if the run cannot begin.
     """
     end_without_memory()
+    denied = repository_around(Path(denied_directory)) or denied_directory
 
     def opened(**listeners: Any) -> OpenedSession:
         session = open_session(locations, settings, session_id, **listeners)
-        session.session.set(rule=f"deny in {shlex.quote(f'{denied_directory}/**')}")
+        session.session.set(rule=f"deny in {shlex.quote(f'{denied}/**')}")
         return session
 
     def begin(driven: _Run) -> None:

@@ -35,7 +35,7 @@ def free_directory(directory: Path, workspace: Path) -> Path:
 
 def default_directory(workspace: Path, name: str) -> Path:
     """Return a directory beside the repository of a workspace, or beside the workspace, named after a session."""
-    root = _repository_of(workspace) or workspace
+    root = repository_around(workspace) or workspace
     return root.with_name(f"{root.name}-{name.rpartition('-')[2]}")
 
 
@@ -49,7 +49,7 @@ def new_directory(
     and the workspace is where it is in the repository. Raises WorkbenchError.
     """
     workspace = versions.workspace
-    root = _repository_of(workspace)
+    root = repository_around(workspace)
     branch = f"ohw/{session}"
     try:
         if root is None:
@@ -73,7 +73,7 @@ def new_directory(
         raise
 
 
-def _repository_of(workspace: Path) -> Path | None:
+def repository_around(workspace: Path) -> Path | None:
     """Return the root of the git repository around a directory; None if there is none, or none with a commit."""
     if not workspace.is_dir():
         return None
