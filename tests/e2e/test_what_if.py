@@ -151,6 +151,7 @@ def test_other_actions_that_waited_then_are_asked_about_again(sandbox: Sandbox):
     done, _ = decided(sandbox, session, "--from", str(second), "--approve")
     fork, directory = future_of(done.stderr)
     assert done.returncode == 3
+    assert "execute_bash: echo 2 > b.txt\n  allowed by you\n▸ execute_bash: echo 1 > a.txt\n" in done.stderr
     assert f"stopped at a question: may execute_bash run? Answer it with `ohw resume {fork}`" in done.stderr
     assert list(directory.iterdir()) == []
 
@@ -179,6 +180,49 @@ def test_what_would_reach_the_directory_of_the_session_is_not_approved(sandbox: 
     assert done.returncode == 3
     assert "not approved: deny in" in done.stderr
     assert files(sandbox) == {}
+
+
+def script(sandbox: Sandbox, text: str) -> None:
+    path = sandbox.project / "run.sh"
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+def test_what_an_approved_command_executes_is_what_the_question_showed(sandbox: Sandbox):
+    script(sandbox, "echo shown > out.txt\n")
+    session, question = stopped_at_a_question(sandbox, call("./run.sh"))
+    script(sandbox, "echo edited > out.txt\n")
+    done, _ = decided(sandbox, session, "--from", question, "--approve")
+    assert done.returncode == 0, done.stderr
+    assert (future_of(done.stderr)[1] / "out.txt").read_text() == "shown\n"
+
+
+def test_command_that_would_execute_something_else_is_not_approved(sandbox: Sandbox):
+    (sandbox.project / ".gitignore").write_text("run.sh\n")  # no snapshot has it
+    script(sandbox, "echo shown > out.txt\n")
+    session, question = stopped_at_a_question(sandbox, call("./run.sh"))
+    done, sent = decided(sandbox, session, "--from", question, "--approve")
+    assert (done.returncode, sent) == (3, [])
+    assert "./run.sh\nnot approved: what it runs has changed since it was shown: run.sh" in done.stderr
+    assert "stopped at a question" in done.stderr
+
+
+def test_command_with_a_similar_directory_is_not_approved(sandbox: Sandbox):
+    other = sandbox.project.with_name(f"{sandbox.project.name} two")
+    session, question = stopped_at_a_question(sandbox, call(f"echo hi > '{other}/k.txt'"))
+    done, sent = decided(sandbox, session, "--from", question, "--approve")
+    assert (done.returncode, sent) == (3, [])
+    assert "not approved: it is not certain which parts of it are paths" in done.stderr
+
+
+def test_action_that_no_longer_waits_ends_the_command(sandbox: Sandbox):
+    (sandbox.project / ".gitignore").write_text("a.txt\n")  # no snapshot has it
+    (sandbox.project / "a.txt").write_text("one\n")
+    edit = {"command": "str_replace", "path": f"{sandbox.project}/a.txt", "old_str": "one", "new_str": "two"}
+    session, question = stopped_at_a_question(sandbox, Called("str_replace_editor", {**edit, "security_risk": "LOW"}))
+    done, sent = decided(sandbox, session, "--from", question, "--approve")
+    assert (done.returncode, sent) == (1, []), done.stderr
+    assert "/a.txt\nnot approved: this action no longer needs a decision" in done.stderr
 
 
 def test_what_cannot_go_on_is_refused_and_leaves_nothing(sandbox: Sandbox):

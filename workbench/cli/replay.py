@@ -21,6 +21,7 @@ from workbench.text import counted, visible, visible_path
 
 _EQUAL, _DIVERGED, _UNUSABLE = 0, 1, 2
 _MOST_LINES = 60
+_UNCERTAIN = "it is not certain which parts of it are paths of the session's directory; look at it first"
 _CONTINUE = "Continue."
 """What is sent where the checkpoint is no message, and no other prompt is given."""
 
@@ -71,8 +72,10 @@ def what_if(arguments: Namespace) -> int:
 
     start: str | list[EarlyDecision] = arguments.prompt or forked.point.message or _CONTINUE
     if decides:
-        decision = EarlyDecision(forked.point.action_id, arguments.reject)
-        start = [*map(EarlyDecision, forked.point.approved), decision]
+        last = forked.point.action_id
+        doubts = dict.fromkeys(forked.uncertain, _UNCERTAIN)
+        start = [EarlyDecision(each, doubt=doubts.get(each, "")) for each in forked.point.approved]
+        start.append(EarlyDecision(last, arguments.reject, doubts.get(last, "")))
     try:
         return continue_session(
             locations, settings, forked.id, start, denied_directory=session.workspace, as_json=arguments.json

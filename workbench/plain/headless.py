@@ -30,10 +30,11 @@ from workbench.plain.narrator import Narrator, OpenQuestion
 from workbench.plain.output import OutputChannel, uses_color, width_of
 from workbench.processes.spawn import end_running
 from workbench.protocol.codec import to_plain
-from workbench.protocol.events import ActionProposed, Event, Verdict
+from workbench.protocol.events import ActionAssessed, ActionProposed, Event, Verdict
 from workbench.protocol.live import LiveEvent
 from workbench.secrets.masker import MASKER
 from workbench.session.actions.assess import is_riskier
+from workbench.session.actions.fingerprint import question_changes
 from workbench.session.final_answer import FinalAnswer
 from workbench.session.mentions import mentioned
 from workbench.session.session import EXIT, CommandError, Session
@@ -84,6 +85,18 @@ class EarlyDecision(NamedTuple):
     action_id: str
     rejection: str | None = None
     """The note to the agent if the action is rejected; None approves it."""
+    doubt: str = ""
+    """Why the action may not be approved without being looked at again; empty if there is no reason."""
+
+    def objection(self, before: ActionAssessed | None, now: ActionAssessed | None) -> str:
+        """Return why an action cannot be decided as it is now, after it was shown as `before`; empty if it can."""
+        if before is None or now is None:
+            return "this action no longer needs a decision"
+        if self.rejection is not None:
+            return ""
+        if is_riskier(now.risk, before.risk):
+            return f"it is {now.risk} here, and was {before.risk} when it waited"
+        return self.doubt or question_changes(before, now)
 
 
 def continue_session(
@@ -135,7 +148,7 @@ def _run(
         try:
             driven = _Run(opened, outlet, opened.workspace)
             begin(driven)
-            code = driven.drive()
+            code = driven.undecided or driven.drive()
             questions, unsaved = open_questions(opened.session, driven.waiting_delegates), opened.obstacle
         finally:
             opened.close()
@@ -250,6 +263,8 @@ class _Run:
         self._signal = 0
         self.waiting_delegates: list[SubAgent] = []
         """The sub-agents whose questions the run stopped at."""
+        self.undecided = 0
+        """The exit code if a decision could not be applied, so that nothing may run; otherwise 0."""
         opened.delegates.on_wait(self._on_wait)
         outlet.on_failure(self._stop_unseen)
 
@@ -260,24 +275,34 @@ class _Run:
         self._opened.session.send(message.text, mentions, message.command)
 
     def decide(self, decisions: Sequence[EarlyDecision]) -> None:
-        """Ask the open questions again and decide those; one that cannot be decided, or is riskier now, stays open."""
+        """Ask the open questions again and decide those; if one differs from what was shown, it and the rest stay open.
+
+        Everything that is open is written, because its proposal is from before this run.
+        """
         session = self._opened.session
-        rated = {action.proposed.action_id: action.assessed for action in session.questions()}
+        proposals = {action.proposed.action_id: action.proposed for action in session.questions()}
+        before = {action.proposed.action_id: action.assessed for action in session.questions()}
         session.open_questions.advance(Cancel(), after_a_run=True)
         for each in decisions:
-            action = next((one for one in session.questions() if one.proposed.action_id == each.action_id), None)
-            before, now = rated.get(each.action_id), action.assessed if action else None
-            if action is not None:
-                self._outlet.proposed(action.proposed)
-            if each.rejection is None and before and now and is_riskier(now.risk, before.risk):
-                self._outlet.notices([f"not approved: it is {now.risk} here, and was {before.risk} when it waited"])
-                continue
+            if each.action_id in proposals:
+                self._outlet.proposed(proposals[each.action_id])
             verdict: Verdict = "approved" if each.rejection is None else "rejected"
-            fingerprint = now.fingerprint if now else ""
+            waiting = {action.proposed.action_id: action.assessed for action in session.questions()}
+            now = waiting.get(each.action_id)
             try:
-                session.decide(each.action_id, verdict, fingerprint=fingerprint, note=each.rejection or "")
+                if objection := each.objection(before.get(each.action_id), now):
+                    raise CommandError(f"not {verdict}: {objection}")
+                session.decide(
+                    each.action_id, verdict, fingerprint=now.fingerprint if now else "", note=each.rejection or ""
+                )
             except CommandError as error:
                 self._outlet.notices([str(error)])
+                self.undecided = _QUESTION if waiting else 1
+                break
+        named = {each.action_id for each in decisions}
+        for action in session.questions():
+            if action.proposed.action_id not in named:
+                self._outlet.proposed(action.proposed)
 
     def drive(self) -> int:
         worker = Worker(self._opened.session, self._rested.set, self._opened.fail)

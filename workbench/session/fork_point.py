@@ -69,7 +69,7 @@ def waiting_point(store: Store, event: int) -> ForkPoint:
             raise UsageError(f"event {event} is a question of the agent; use `--from MESSAGE --prompt TEXT` instead")
         if waiting is not None and _is_quiet(state):
             point = ForkPoint(each.seq, action_id=action_id, open_actions=tuple(map(replace, state.batch.values())))
-        elif point is not None and isinstance(each, ActionDecided) and each.verdict == "approved":
+        elif point is not None and isinstance(each, ActionDecided) and _is_approved_by_user(each):
             point = replace(point, approved=(*point.approved, each.action_id))
     if point is not None:
         return point
@@ -90,6 +90,10 @@ def _action_of(store: Store, number: int) -> str:
     if isinstance(event, DelegateStep):
         raise UsageError(f"event {number} is of a sub-agent; only actions of the session's own agent can be decided")
     return getattr(event, "action_id", "")
+
+
+def _is_approved_by_user(decision: ActionDecided) -> bool:
+    return (decision.verdict, decision.by) == ("approved", "person")
 
 
 def _is_quiet(state: State) -> bool:

@@ -42,9 +42,9 @@ from workbench.session.workspace.repository import SnapshotRepository
 from workbench.text import first_line
 
 _AT: Final = "SELECT at FROM events WHERE seq = ?"
-_VERSION: Final = """
-SELECT json_extract(json, '$.version') FROM events
-WHERE kind = 'version_taken' AND json_extract(json, '$.version') IS NOT NULL ORDER BY seq DESC LIMIT 1"""
+_VERSIONS: Final = """
+SELECT seq, json_extract(json, '$.version') FROM events
+WHERE kind = 'version_taken' AND json_extract(json, '$.version') IS NOT NULL ORDER BY seq"""
 _LATE_VERSIONS: Final = """
 SELECT seq FROM events WHERE kind = 'version_taken' AND seq BETWEEN ?1 + 1 AND ?2 AND json_extract(json, '$.action_id')
   IN (SELECT json_extract(json, '$.action_id') FROM events WHERE seq BETWEEN 2 * ?1 - ?2 AND ?1
@@ -55,11 +55,15 @@ _FIRST_MESSAGE: Final = "SELECT seq FROM events WHERE kind = 'user_message' ORDE
 
 
 class Fork(Struct, frozen=True):
-    """A new fork: the id of its session, where it leaves the other one, and its directory."""
+    """A new fork: the id of its session, where it leaves the other one, and its directory.
+
+    `uncertain` are its open actions in which it is not certain what are paths of the session's directory.
+    """
 
     id: str
     point: ForkPoint
     workspace: str
+    uncertain: frozenset[str] = frozenset()
 
 
 def fork_at(
@@ -88,17 +92,25 @@ def fork_at(
             versions = SnapshotRepository(locations, Path(workspace), name)
             target_directory = Path(directory) if directory else default_directory(versions.workspace, name)
             target_directory = free_directory(target_directory, versions.workspace)
-            version = _version_at(store, point.target, versions)
+            version = _version_at(store, point, versions)
             workspace = str(stack.enter_context(new_directory(locations, versions, version, target_directory, name)))
-        _create(store, point, replace(started, id=name, workspace=workspace))
+        relocator = _relocator(store, point, workspace)
+        _create(store, point, replace(started, id=name, workspace=workspace), relocator)
     if point.message:
         with suppress(OSError, WorkbenchError):  # the fork is whole without it
             draft = private_directory(state_directory(locations, name)) / DRAFT
             replace_file(draft, point.message.encode("utf-8", "replace"))
-    return Fork(name, point, workspace)
+    uncertain = (each.proposed.action_id for each in point.open_actions if not relocator.is_certain(each.arguments))
+    return Fork(name, point, workspace, frozenset(uncertain))
 
 
-def _create(store: Store, point: ForkPoint, started: SessionStarted) -> None:
+def _relocator(store: Store, point: ForkPoint, workspace: str) -> Relocator:
+    """Return what moves the events of a session up to a point to the directory of its fork."""
+    parts = _parts_to(store, point.target)
+    return Relocator([first_event(store).workspace, *(part.workspace for part in parts)], workspace)
+
+
+def _create(store: Store, point: ForkPoint, started: SessionStarted, relocator: Relocator) -> None:
     """Write the file of a fork that shares the events up to a point."""
     target = point.target
     parts, former = _parts_to(store, target), first_event(store)
@@ -111,7 +123,6 @@ def _create(store: Store, point: ForkPoint, started: SessionStarted) -> None:
     reopened: list[Event] = []
     if first.workspace != former.workspace:
         forked = replace(forked, moved_from=former.workspace)
-        relocator = Relocator([former.workspace, *(part.workspace for part in parts)], first.workspace)
         reopened = list(_reopened(point.open_actions, relocator))
     relocation = Relocation(1, store.last_seq, former.workspace, first.workspace)
     versions = [moved(event, [relocation]) for event in _late_versions(store, target)]
@@ -128,7 +139,9 @@ def _reopened(actions: Sequence[OpenAction], relocator: Relocator) -> Iterator[E
     for action in actions:
         yield replace(relocator.event(action.proposed), at=now)
         if action.assessed is not None:
-            yield replace(relocator.event(action.assessed), at=now, fingerprint="")
+            assessed = relocator.event(action.assessed)
+            preview = tuple(replace(file, path=relocator.text(file.path)) for file in action.assessed.preview)
+            yield replace(assessed, at=now, fingerprint="", preview=preview)
 
 
 def _late_versions(store: Store, target: int) -> list[Event]:
@@ -137,26 +150,34 @@ def _late_versions(store: Store, target: int) -> list[Event]:
     return [event for (seq,) in numbers for event in store.events(seq - 1, 1)]
 
 
-def _version_at(store: Store, target: int, versions: SnapshotRepository) -> str:
-    """Return the version with the files as they were at an event: now, after the last action, or before the first.
+def _version_at(store: Store, point: ForkPoint, versions: SnapshotRepository) -> str:
+    """Return the version with the files as they were at a point: now, after the last action, or before the first.
 
-    Raises SnapshotError or StoreError.
+    If an action waits there, it is the last one before, because the action was shown for these files. Raises
+    SnapshotError or StoreError.
     """
+    target = point.target
+    if point.action_id and (version := _last_version(store, target)):
+        return versions.version_named(version)
     if target == store.last_seq and versions.root.is_there:
         versions.prepare()
         return versions.snapshot()
     steps = steps_of(store)
     path = ActivePath(target, rewinds_of(store, besides="conversation"))
     done = [step.after for step in steps if step.seq in path]
-    version = done[-1] if done else steps[0].before if steps else _last_version(store)
+    version = done[-1] if done else steps[0].before if steps else _last_version(store, store.last_seq)
     if version:
         return versions.version_named(version)
     versions.prepare()
     return versions.snapshot()
 
 
-def _last_version(store: Store) -> str:
-    return next((version for (version,) in store.query(_VERSION)), "")
+def _last_version(store: Store, target: int) -> str:
+    """Return the last version of the files on the path to an event; empty if there is none."""
+    path = ActivePath(target, rewinds_of(store, besides="conversation"))
+    late = {event.seq for event in _late_versions(store, target)}
+    versions = [version for seq, version in store.query(_VERSIONS) if seq in path or seq in late]
+    return versions[-1] if versions else ""
 
 
 def _write(path: Path, parts: list[SharedPart], first: SessionStarted, *others: Event) -> None:

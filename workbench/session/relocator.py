@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from workbench.protocol.events import Event
+
+_BEFORE: Final = r"(?<![\w.~+*?%$^#)\]}-])"
+_MARKS: Final = r"""\s'"`;|&<>),:\]}“”„‘’«»–—…\x00-\x1f"""
+_END: Final = rf"(?=/|[.?!]*(?:[{_MARKS}]|\\(?! )|\Z))"
+"""What ends the path of a directory; a blank does, although a name can contain one."""
+_MAY_END: Final = r"(?![\w+~@%#^=-]|\.\w)"
 
 
 class Relocator:
@@ -17,7 +24,9 @@ class Relocator:
     def __init__(self, before: Sequence[str], now: str) -> None:
         """`before` are the directories in which the events happened."""
         names = "|".join(re.escape(each) for each in sorted(before, key=len, reverse=True))
-        self._pattern = re.compile(rf"(?<![\w.~-])(?:{names})(?![\w-]|\.\w)")
+        self._pattern = re.compile(rf"{_BEFORE}(?:{names}){_END}")
+        self._whole = re.compile(rf"\A((?:[\w-]+=)?)(?:{names})(?=/|\Z)")
+        self._loose = re.compile(rf"(?:{names}){_MAY_END}")
         self._first = tuple(before)
         self._now = now.replace("\\", "\\\\")
 
@@ -41,3 +50,35 @@ class Relocator:
             case list() | tuple():
                 return [self.value(part) for part in value]
         return value
+
+    def is_certain(self, value: Any, name: str = "") -> bool:
+        """Return whether it is beyond doubt which paths in the argument `name` are of the directories.
+
+        Each has to be a word of the shell command, or the whole text of another argument.
+        """
+        match value:
+            case str():
+                return not self._loose.search(value) or self._is_certain(value, name)
+            case Mapping():
+                return all(self.is_certain(part, str(key)) for key, part in value.items())
+            case list() | tuple():
+                return all(map(self.is_certain, value))
+        return True
+
+    def _is_certain(self, text: str, name: str) -> bool:
+        try:
+            words, moved = _words(text, name), _words(self.text(text), name)
+        except ValueError:  # a quote is not closed
+            return False
+        ends = [self._whole.sub("", word) for word in words]
+        whole = [self._whole.sub(rf"\g<1>{self._now}", word) for word in words]
+        return moved == whole and not any(map(self._loose.search, ends))
+
+
+def _words(text: str, name: str) -> list[str]:
+    """Return the words of a shell command, or another argument as it is. Raises ValueError."""
+    if name != "command":
+        return [text]
+    words = shlex.shlex(text, posix=True, punctuation_chars=True)
+    words.whitespace_split, words.commenters = True, ""
+    return list(words)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.files.root_directory import real_path
-from workbench.protocol.events import FileDelta
+from workbench.protocol.events import ActionAssessed, FileDelta
 from workbench.protocol.risk import Risk
 from workbench.risk.assessment import NOT_COMPARED
 from workbench.text import visible_path
@@ -69,6 +69,18 @@ def executed_changes(before: Mapping[str, str], after: Mapping[str, str], direct
     more = len(lines) - _MOST_LISTED
     listed = [*lines[:_MOST_LISTED], *([f"{more} more"] if more > 0 else [])]
     return f"what it runs has changed since it was shown: {', '.join(listed)}" if lines else ""
+
+
+def question_changes(before: ActionAssessed, now: ActionAssessed) -> str:
+    """Describe in one line what differs in what an action would do since it was shown; empty if nothing does."""
+    if before.working_dir != now.working_dir:
+        return f"it would run in {visible_path(now.working_dir)} here, and in {visible_path(before.working_dir)} there"
+    if before.edited != now.edited:
+        return "its arguments differ from those that were shown"
+    if before.preview != now.preview:
+        changed = content_changes(before.preview, now.preview, now.working_dir)
+        return changed or "what it would write differs from what was shown"
+    return executed_changes(before.executes, now.executes, now.working_dir)
 
 
 def content_changes(before: Iterable[FileDelta], after: Iterable[FileDelta], directory: str) -> str:
