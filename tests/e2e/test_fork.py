@@ -21,6 +21,8 @@ def test_fork_continues_and_returns_into_the_shared_history(sandbox: Sandbox):
     listed = [line.split()[0] for line in sandbox.command("rewind", session).stdout.splitlines()]
     assert "event 3 is no checkpoint" in sandbox.command("fork", session, "--at", "3").stderr
     assert "no event 999" in sandbox.command("fork", session, "--at", "999").stderr
+    assert "Forked before the message: go" in sandbox.command("fork", "--last", listed[0]).stdout
+    assert "not both" in sandbox.command("fork", session, listed[0], "--at", listed[0]).stderr
     done = sandbox.ohw("fork", session)
     fork = done.stdout.split()[0]
     assert f"ohw resume {fork}" in done.stdout, done.stderr

@@ -82,3 +82,42 @@ def test_export_has_all_branches_and_its_import_is_where_the_session_is(sandbox:
     assert kinds.count("action_observed") >= 2
     done = sandbox.command("import", str(exported))
     assert "before: go" not in sandbox.command("rewind", "--last").stdout, done.stdout
+
+
+def test_options_may_stand_anywhere_and_a_number_alone_is_an_event_of_the_last_session(sandbox: Sandbox):
+    session = ran(sandbox)
+    message, action, _ = (line.split()[0] for line in sandbox.command("rewind", session).stdout.splitlines())
+    assert "Done." in sandbox.command("rewind", session, "--yes", action).stdout
+    assert files(sandbox) == {"a.txt": "mine\none\n", "old.txt": "old\n"}
+    assert "Done." in sandbox.command("rewind", message, "--yes").stdout
+    assert files(sandbox) == {"a.txt": "mine\n", "old.txt": "old\n"}
+    sandbox.locations.sessions.joinpath(f"{session}.session").rename(sandbox.locations.sessions / f"{action}.session")
+    assert "back to before the rewind" in sandbox.command("rewind", action).stdout
+
+
+def test_options_without_effect_are_refused(sandbox: Sandbox):
+    session = ran(sandbox)
+    before = files(sandbox)
+    message, *_ = sandbox.command("rewind", session).stdout.split()
+    sandbox.command("rewind", session, message, "--only", "files", "--yes")
+    refused = sandbox.command("rewind", session, "--redo", message, "--yes")
+    assert (refused.returncode, "give EVENT or --redo, not both" in refused.stderr) == (2, True), refused.stderr
+    for option in (["--only", "files"], ["--overwrite", "a.txt"], ["--yes"]):
+        refused = sandbox.command("rewind", session, *option)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert f"{option[0]} needs an EVENT or --redo" in refused.stderr
+    refused = sandbox.command("rewind", session, "--redo", "--only", "conversation", "--yes")
+    assert (refused.returncode, "--redo moves only the files here" in refused.stderr) == (2, True), refused.stderr
+    assert files(sandbox) == {"a.txt": "mine\n", "old.txt": "old\n"}
+    sandbox.command("rewind", session, "--redo", "--only", "files", "--yes")
+    assert files(sandbox) == before
+
+
+def test_redo_of_the_conversation_alone_moves_no_file(sandbox: Sandbox):
+    session = ran(sandbox)
+    message, *_ = sandbox.command("rewind", session).stdout.split()
+    sandbox.command("rewind", session, message, "--yes")
+    done = sandbox.command("rewind", session, "--redo", "--only", "conversation", "--yes")
+    assert "The files stay as they are." in done.stdout, done.stderr
+    assert files(sandbox) == {"a.txt": "mine\n", "old.txt": "old\n"}
+    assert "before: go" in sandbox.command("rewind", session).stdout

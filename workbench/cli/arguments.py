@@ -51,6 +51,8 @@ _FORMS = {
 _EPILOG = "commands:\n" + "\n".join(f"  ohw {name:<10}{text}" for name, text in _COMMANDS.items())
 _EPILOG += '\n\nUse `ohw -- demo` to send "demo" as a message. `ohw COMMAND --help` describes a command.'
 _MCP = ("list", "add", "test", "login", "logout", "changes", "approve", "remove")
+_INTERMIXED = frozenset(("rewind", "fork", "replay"))
+"""Commands whose options may stand between their other arguments."""
 _ALMOST = 0.8
 """The similarity, from 0 to 1, from which a word counts as a misspelled command."""
 _WITH_VALUE = frozenset(
@@ -78,7 +80,8 @@ def parse(words: list[str]) -> tuple[str, argparse.Namespace]:
     """
     position = _command_at(words)
     command = words.pop(position) if position is not None else ""
-    arguments = _parser(command).parse_args(words)
+    parser = _parser(command)
+    arguments = parser.parse_intermixed_args(words) if command in _INTERMIXED else parser.parse_args(words)
     if not command and "--" not in words:
         _check_misspelled(arguments.prompt or "")
     return command, arguments
@@ -205,8 +208,13 @@ def _add_past(parser: _Parser, command: str) -> None:
         _add_replay(parser)
     else:
         parser.add_argument(
-            "--at", type=int, metavar="EVENT", help="checkpoint of `ohw rewind ID` (default: the end of the session)"
+            "event",
+            nargs="?",
+            type=int,
+            metavar="EVENT",
+            help="checkpoint of `ohw rewind ID` (default: the end of the session)",
         )
+        parser.add_argument("--at", type=int, metavar="EVENT", help="the same as EVENT")
         parser.add_argument(
             "--worktree",
             nargs="?",

@@ -19,6 +19,9 @@ from workbench.processes.spawn import keep_out_of
 if TYPE_CHECKING:
     from workbench.session.storage.session_list import SessionSummary
 
+_DATE_LENGTH = 8
+"""The number of digits with which the names of sessions begin; a number of fewer is no date."""
+
 
 def settings_of(arguments: Namespace, *, lenient: bool = False) -> tuple[Locations, Settings]:
     """Return the user's directories, and the settings with the flags applied. Raises UsageError if one is invalid."""
@@ -41,6 +44,16 @@ def workspace_of(arguments: Namespace) -> Path:
     resolved = workspace.resolve()
     keep_out_of(resolved)
     return resolved
+
+
+def resolve_event(where: Locations, arguments: Namespace) -> None:
+    """Let a number that is given alone be the event, of the last session, unless it is the name of a session."""
+    number = arguments.id or ""
+    if arguments.event is None and number.isascii() and number.isdecimal() and len(number) < _DATE_LENGTH:
+        from workbench.session.session_names import session_path
+
+        if not session_path(where, number).exists():
+            arguments.id, arguments.event = None, int(number)
 
 
 def chosen_session(where: Locations, arguments: Namespace) -> SessionSummary:

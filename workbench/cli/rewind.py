@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
-from workbench.cli.common import chosen_session, print_line, settings_of
+from workbench.cli.common import chosen_session, print_line, resolve_event, settings_of
 from workbench.config.locations import Locations
 from workbench.errors import UsageError
 from workbench.llm.model import Cancel
@@ -28,6 +28,8 @@ _NAMED = 20
 def rewind(arguments: Namespace) -> int:
     """List the checkpoints of a session, or move it to one after showing which files change; return 1 if declined."""
     locations, settings = settings_of(arguments)
+    resolve_event(locations, arguments)
+    _check_options(arguments)
     session = chosen_session(locations, arguments)
     if arguments.event is None and not arguments.redo:
         return _list(locations, session.id)
@@ -56,6 +58,16 @@ def rewind(arguments: Namespace) -> int:
     return 0
 
 
+def _check_options(arguments: Namespace) -> None:
+    """Raise UsageError for options that would have no effect."""
+    if arguments.redo and arguments.event is not None:
+        raise UsageError("--redo returns to before the last rewind; give EVENT or --redo, not both")
+    if not arguments.redo and arguments.event is None:
+        for option in ("only", "overwrite", "yes"):
+            if getattr(arguments, option):
+                raise UsageError(f"--{option} needs an EVENT or --redo; `ohw rewind ID` lists the events")
+
+
 def _list(locations: Locations, session_id: str) -> int:
     rows = read_checkpoints(session_path(locations, session_id))
     for row in rows:
@@ -69,15 +81,22 @@ def _target(locations: Locations, session_id: str, arguments: Namespace) -> tupl
     """Return the event to return to, and what moves. Raises UsageError if the argument is no checkpoint."""
     with Store.open(session_path(locations, session_id), readonly=True) as store:
         if arguments.redo:
-            rewinds = rewinds_of(store, besides=None)
-            if not rewinds:
-                raise UsageError("this session was never rewound, so there is nothing to redo")
-            return rewinds[-1].seq - 1, rewinds[-1].scope
+            return _before_last_rewind(store, arguments.only)
         targets = {each.seq: each for each in checkpoints_of(store)}
     if arguments.event not in targets:
         raise UsageError(f"event {arguments.event} is no checkpoint; `ohw rewind {session_id}` lists them")
     chosen = targets[arguments.event]
     return chosen.target, cast(RewindScope, arguments.only or chosen.scope)
+
+
+def _before_last_rewind(store: Store, only: RewindScope | None) -> tuple[int, RewindScope]:
+    rewinds = rewinds_of(store, besides=None)
+    if not rewinds:
+        raise UsageError("this session was never rewound, so there is nothing to redo")
+    seq, _, scope = rewinds[-1]
+    if only and scope not in ("both", only):
+        raise UsageError(f"--redo moves only the {scope} here, because the last rewind moved nothing else")
+    return seq - 1, only or scope
 
 
 def _chosen(names: Sequence[str], conflicts: Sequence[str], workspace: Path) -> tuple[str, ...]:
