@@ -233,7 +233,13 @@ def test_what_cannot_go_on_is_refused_and_leaves_nothing(sandbox: Sandbox):
         (["--from", "2", "--approve", "--until", "3"], "no --until"),
         (["--from", "2", "--approve", "--prompt", "x"], "no --prompt with --approve"),
         (["--from", "2", "--approve", "--reject", "x"], "cannot be used together"),
+        (["--from", "2", "--prompt", "  "], "--prompt needs a message"),
+        (["--from", "2", "--prompt", " /exit"], "--prompt needs a message, and /exit is none"),
+        (["--from", "2", "--approve", "--prompt", ""], "no --prompt with --approve"),
         (["--approve"], "need --from EVENT"),
+        (["--prompt", ""], "need --from EVENT"),
+        (["--model", "openai/other"], "need --from EVENT"),
+        (["--mode", "ask"], "need --from EVENT"),
         (["--reject", ""], "need --from EVENT"),
         (["--from", "999", "--approve"], "there is no event 999"),
         (["--from", "4", "--approve"], "event 4 is of no action that waited for approval; none of this session did"),
@@ -243,7 +249,8 @@ def test_what_cannot_go_on_is_refused_and_leaves_nothing(sandbox: Sandbox):
         done = sandbox.command("replay", session, *words)
         assert done.returncode == 2
         assert reason in done.stderr
-    done = sandbox.command("replay", session, "--from", "2", "--model", "scripted/missing.toml")
-    assert (done.returncode, "missing.toml" in done.stderr) == (1, True), done.stderr
+    for model, reason in (("scripted/missing.toml", "missing.toml"), ("nosuch/zz", "no provider is known")):
+        done = sandbox.command("replay", session, "--from", "2", "--model", model)
+        assert (done.returncode, reason in done.stderr) == (1, True), done.stderr
     assert len(list(sandbox.locations.sessions.glob("*.session"))) == 1
     assert [path.name for path in sandbox.project.parent.iterdir() if path.name.startswith("project")] == ["project"]

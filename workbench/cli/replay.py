@@ -10,12 +10,14 @@ from collections.abc import Iterator
 
 from workbench.cli.common import chosen_session, print_error, print_line, settings_of
 from workbench.errors import UsageError, WorkbenchError, exhaustion
+from workbench.llm.factory import check_provider
 from workbench.llm.model import Cancel
 from workbench.session.forks import fork_at
 from workbench.session.model_keys import SessionModels
 from workbench.session.replay.divergence import Divergence, ReplayResult, plain
 from workbench.session.replay.run import ReplayOptions
 from workbench.session.replay.run import replay as replay_session
+from workbench.session.session import EXIT
 from workbench.session.session_names import DRAFT, state_directory
 from workbench.text import counted, visible, visible_path
 
@@ -30,8 +32,8 @@ def replay(arguments: Namespace) -> int:
     """Replay a session; return 0 if everything is as recorded, 1 if something differs, 2 if it cannot be replayed."""
     if arguments.start is not None:
         return what_if(arguments)
-    if arguments.prompt or _decides(arguments):
-        raise UsageError("--prompt, --approve and --reject need --from EVENT")
+    if _decides(arguments) or any(each is not None for each in (arguments.prompt, arguments.model, arguments.mode)):
+        raise UsageError("--prompt, --model, --mode, --approve and --reject need --from EVENT")
     try:
         return _replayed(arguments)
     except WorkbenchError as error:
@@ -65,7 +67,9 @@ def what_if(arguments: Namespace) -> int:
     decides = _decides(arguments)
     session = chosen_session(locations, arguments)
     if arguments.model:  # a model that cannot be used leaves no fork behind
-        SessionModels(settings, dict(os.environ)).open(arguments.model).close()
+        models = SessionModels(settings, dict(os.environ))
+        models.open(arguments.model).close()
+        check_provider(models.profile(arguments.model))
     forked = fork_at(locations, session.id, arguments.start, "", keeps_run=decides)
     (state_directory(locations, forked.id) / DRAFT).unlink(missing_ok=True)
     from workbench.plain.headless import EarlyDecision, continue_session
@@ -99,8 +103,10 @@ def _check(arguments: Namespace) -> None:
         raise UsageError("--from continues the session instead of comparing it; use no --until, --keep-going or --live")
     if arguments.approve and arguments.reject is not None:
         raise UsageError("--approve and --reject cannot be used together")
-    if arguments.prompt and _decides(arguments):
+    if arguments.prompt is not None and _decides(arguments):
         raise UsageError("the agent continues after the decision; use no --prompt with --approve or --reject")
+    if arguments.prompt is not None and arguments.prompt.strip() in ("", EXIT):
+        raise UsageError(f"--prompt needs a message, and {EXIT} is none")
     if not (arguments.prompt or arguments.model or _decides(arguments)):
         raise UsageError(
             "--from needs something to change: --prompt TEXT or --model NAME, or --approve or --reject NOTE for an "

@@ -53,6 +53,14 @@ class ProviderModel:
         except Fault as fault:
             raise self.error(fault) from fault
 
+    def check_provider(self) -> None:
+        """Raise ModelError if no provider is known for the model."""
+        try:
+            if not self._lacks_sign_in:
+                _ = self._route.base
+        except Fault as fault:
+            raise self.error(fault) from fault
+
     def open_early(self) -> None:
         """Open the connection in the background, where that saves time: the first request reports what is wrong."""
         self._route.open_early()

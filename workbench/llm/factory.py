@@ -58,6 +58,13 @@ def open_profile(profile: Profile, api_key: str | None = None) -> Model:
     return TextCallModel(model, lambda: profile.calls == "text" or calls_no_tools(model.prices))
 
 
+def check_provider(profile: Profile) -> None:
+    """Raise ModelError if no provider is known for the model of a profile; this may import litellm."""
+    name = profile.model.strip()
+    if name != NO_MODEL and not is_scripted(name):
+        ProviderModel(name, api_base=profile.api_base).check_provider()
+
+
 def is_scripted(name: str | None) -> bool:
     """Return whether the name belongs to a scripted model."""
     return bool(name and name.startswith(PREFIX))
