@@ -9,10 +9,12 @@ from subprocess import CompletedProcess
 from typing import Any
 
 from tests.e2e.test_compare import compared, ran
+from tests.e2e.test_custom_commands import define
 from tests.e2e.test_rewind import files
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Called, Turn
 from tests.fakes.model_turns import finish as finish_turn
+from tests.sample_images import png
 from tests.sandbox import Sandbox, bash, finish
 from tests.session.recording import QUIET, approve, go_on
 from workbench.config.settings import Settings
@@ -71,6 +73,22 @@ def test_another_model_answers_the_same_message(sandbox: Sandbox):
     (pair,) = compared(sandbox, session, fork)["differences"]
     assert pair["files"][0]["path"] == "a.txt"
     assert pair["first_step"]["session"]["kind"] == "answer"
+
+
+def test_same_message_has_its_image_and_the_limits_of_its_command(sandbox: Sandbox):
+    (sandbox.project / ".gitignore").write_text("*.png\n")  # the new directory has no such file
+    (sandbox.project / "a.png").write_bytes(png(4, 4))
+    define(sandbox, "look", "---\nallowed-tools: Read\n---\nLook at @a.png\n")
+    with ModelServer([finish_turn("Looked.")]) as first, ModelServer([finish_turn("Seen.")]) as other:
+        model = ("--model", "openai/fake", "--api-base")
+        assert sandbox.ohw("run", "/look", *model, first.base_url).returncode == 0
+        message = sandbox.command("rewind", "--last").stdout.split()[0]
+        done = sandbox.ohw("replay", "--last", "--from", message, *model, other.base_url)
+    assert done.returncode == 0, done.stderr
+    (before,), (again,) = ([each.messages for each in server.requests] for server in (first, other))
+    assert again[-1]["content"] == before[-1]["content"]
+    assert "image_url" in str(again[-1])
+    assert "[/look allows only these tools" in str(again[-1])
 
 
 def test_another_prompt_is_sent_after_an_action(sandbox: Sandbox):

@@ -202,6 +202,13 @@ def test_event_that_is_no_waiting_action_is_refused(tmp_path: Path, events, numb
         waiting_point(store, number)
 
 
+@pytest.mark.parametrize(("decision", "approved"), [(by_user("a"), ("a",)), (ALLOWED, ())])
+def test_only_what_the_user_approved_is_named_as_approved(tmp_path: Path, decision: Event, approved: tuple[str, ...]):
+    with written(tmp_path, *BESIDE[:5], asked("b"), decision, by_user("b")) as store:
+        point = waiting_point(store, 9)
+    assert (point.target, point.action_id, point.approved) == (7, "b", approved)
+
+
 def test_action_that_a_rewind_took_back_can_be_decided_in_a_fork(tmp_path: Path):
     with written(tmp_path, *BESIDE[:5], Rewound(target=1), UserMessage(text="other")) as store:
         point = waiting_point(store, 6)

@@ -21,7 +21,7 @@ def fork(arguments: Namespace) -> int:
     forked = fork_at(locations, session.id, event, arguments.worktree)
     print_line(forked.id)
     if forked.point.message:
-        print_line(f"Forked before the message: {visible(first_line(forked.point.message), lines=False)}")
+        print_line(f"Forked before the message: {visible(first_line(forked.point.message.text), lines=False)}")
     if arguments.worktree is not None:
         print_line(f"Its directory: {visible_path(forked.workspace)}")
     print_line(f"Continue with: ohw resume {forked.id}")

@@ -7,11 +7,15 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from msgspec.structs import replace
 
 from workbench.cli.common import chosen_session, print_error, print_line, settings_of
 from workbench.errors import UsageError, WorkbenchError, exhaustion
 from workbench.llm.factory import check_provider
 from workbench.llm.model import Cancel
+from workbench.protocol.events import UserMessage
 from workbench.session.forks import fork_at
 from workbench.session.model_keys import SessionModels
 from workbench.session.replay.divergence import Divergence, ReplayResult, plain
@@ -74,7 +78,7 @@ def what_if(arguments: Namespace) -> int:
     (state_directory(locations, forked.id) / DRAFT).unlink(missing_ok=True)
     from workbench.plain.headless import EarlyDecision, continue_session
 
-    start: str | list[EarlyDecision] = arguments.prompt or forked.point.message or _CONTINUE
+    start: str | UserMessage | list[EarlyDecision] = arguments.prompt or _again(forked.point.message)
     if decides:
         last = forked.point.action_id
         doubts = dict.fromkeys(forked.uncertain, _UNCERTAIN)
@@ -91,6 +95,14 @@ def what_if(arguments: Namespace) -> int:
             f"compare with: ohw compare {session.id} {forked.id}",
         ):
             sys.stderr.write(f"{line}\n")
+
+
+def _again(message: UserMessage | None) -> UserMessage | str:
+    """Return a message to send to the model of `--model`, whatever model its custom command names."""
+    if message is None:
+        return _CONTINUE
+    command = replace(message.command, model="") if message.command is not None else None
+    return replace(message, seq=0, at=datetime.now(UTC), command=command)
 
 
 def _decides(arguments: Namespace) -> bool:

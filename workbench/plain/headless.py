@@ -30,7 +30,7 @@ from workbench.plain.narrator import Narrator, OpenQuestion
 from workbench.plain.output import OutputChannel, uses_color, width_of
 from workbench.processes.spawn import end_running
 from workbench.protocol.codec import to_plain
-from workbench.protocol.events import ActionAssessed, ActionProposed, Event, Verdict
+from workbench.protocol.events import ActionAssessed, ActionProposed, Event, UserMessage, Verdict
 from workbench.protocol.live import LiveEvent
 from workbench.secrets.masker import MASKER
 from workbench.session.actions.assess import is_riskier
@@ -103,12 +103,12 @@ def continue_session(
     locations: Locations,
     settings: Settings,
     session_id: str,
-    start: str | Sequence[EarlyDecision],
+    start: str | UserMessage | Sequence[EarlyDecision],
     *,
     denied_directory: str,
     as_json: bool,
 ) -> int:
-    """Send a prompt to a session that is not open, or decide its open questions; run it and return the exit code.
+    """Send a session that is not open a prompt, or a message again, or decide its questions; return the exit code.
 
     The code is that of `run`. A rule denies everything at or below `denied_directory` and, if that is in a git
     repository, in the whole of it. Raises WorkbenchError if the run cannot begin.
@@ -124,6 +124,8 @@ def continue_session(
     def begin(driven: _Run) -> None:
         if isinstance(start, str):
             driven.send(CommandMessage(start))
+        elif isinstance(start, UserMessage):
+            driven.repeat(start)
         else:
             driven.decide(start)
 
@@ -273,6 +275,10 @@ class _Run:
         servers = self._opened.servers
         mentions = mentioned(message.text, self._directory, servers.is_resource if servers else None)
         self._opened.session.send(message.text, mentions, message.command)
+
+    def repeat(self, message: UserMessage) -> None:
+        """Send a message again, with the files and images that it had."""
+        self._opened.session.messages.repeat(message)
 
     def decide(self, decisions: Sequence[EarlyDecision]) -> None:
         """Ask the open questions again and decide those; if one differs from what was shown, it and the rest stay open.

@@ -24,7 +24,7 @@ class ForkPoint(Struct, frozen=True):
     """Where a fork leaves the session: `target` is the last event that both have."""
 
     target: int
-    message: str = ""
+    message: UserMessage | None = None
     """The user's message before which it was forked."""
     action_id: str = ""
     """The action that waits there, if the fork keeps the run; otherwise the fork ends what is open."""
@@ -44,7 +44,7 @@ def fork_point(store: Store, event: int | None = None) -> ForkPoint:
         return ForkPoint(store.last_seq)
     match _event(store, event):
         case UserMessage() as message:
-            return ForkPoint(event - 1, message.text)
+            return ForkPoint(event - 1, message)
         case Rewound():
             return ForkPoint(event - 1)
         case ActionObserved() | RunEnded():

@@ -99,7 +99,7 @@ def fork_at(
     if point.message:
         with suppress(OSError, WorkbenchError):  # the fork is whole without it
             draft = private_directory(state_directory(locations, name)) / DRAFT
-            replace_file(draft, point.message.encode("utf-8", "replace"))
+            replace_file(draft, point.message.text.encode("utf-8", "replace"))
     uncertain = (each.proposed.action_id for each in point.open_actions if not relocator.is_certain(each.arguments))
     return Fork(name, point, workspace, frozenset(uncertain))
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from workbench.files.root_directory import Root
 from workbench.llm.model import Cancel, Model
-from workbench.protocol.events import ActionDecided, CustomCommand, Event, MessageWithdrawn, Verdict
+from workbench.protocol.events import ActionDecided, CustomCommand, Event, MessageWithdrawn, UserMessage, Verdict
 from workbench.protocol.live import EngineState, LiveEvent
 from workbench.rules.rule_set import RuleSet
 from workbench.session.actions.decide import (
@@ -91,12 +91,15 @@ class MessageQueue:
         self._announce = announce
 
     def add(self, text: str, mentions: Sequence[str], command: CustomCommand | None = None) -> None:
-        """Add a message with the files it mentions. Raises CommandError, UnusableImage or ModelError."""
+        """Add a message, and read the files it mentions. Raises CommandError, UnusableImage or ModelError."""
         if not text.strip():
             raise CommandError("there is no text to send")
-        model = command.model if command else ""
+        self.repeat(replace(message(self._log.state.workspace, text, mentions), command=command))
+
+    def repeat(self, event: UserMessage) -> None:
+        """Add a message with the files and images already in it. Raises CommandError or ModelError."""
+        model = event.command.model if event.command else ""
         self._turn.check_model(model or None)
-        event = replace(message(self._log.state.workspace, text, mentions), command=command)
         self._turn.check_images(event.image_names, model or self._log.state.model)
         with self._log.lock:
             self._log.commit(event)
