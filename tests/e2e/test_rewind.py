@@ -38,7 +38,8 @@ def test_session_goes_back_to_a_checkpoint_and_on_again(sandbox: Sandbox):
     assert files(sandbox) == {"a.txt": "mine\none\n", "old.txt": "old\n"}
     *active, branch = sandbox.command("rewind", session).stdout.splitlines()
     assert [line.split()[0] for line in active] == [listed[0].split()[0], first]
-    assert "back to before the rewind: go" in branch
+    assert branch.endswith(": go")
+    assert "back to event " in branch
     sandbox.command("rewind", session, "--redo", "--yes")
     assert files(sandbox) == later
 
@@ -68,7 +69,7 @@ def test_event_that_is_no_checkpoint_is_refused(sandbox: Sandbox):
     session = ran(sandbox)
     refused = sandbox.command("rewind", session, "3")
     assert f"event 3 is no checkpoint; `ohw rewind {session}` lists them" in refused.stderr
-    assert "was never rewound" in sandbox.command("rewind", session, "--redo", "--yes").stderr
+    assert "there is no rewind to undo" in sandbox.command("rewind", session, "--redo", "--yes").stderr
 
 
 def test_export_has_all_branches_and_its_import_is_where_the_session_is(sandbox: Sandbox):
@@ -92,7 +93,7 @@ def test_options_may_stand_anywhere_and_a_number_alone_is_an_event_of_the_last_s
     assert "Done." in sandbox.command("rewind", message, "--yes").stdout
     assert files(sandbox) == {"a.txt": "mine\n", "old.txt": "old\n"}
     sandbox.locations.sessions.joinpath(f"{session}.session").rename(sandbox.locations.sessions / f"{action}.session")
-    assert "back to before the rewind" in sandbox.command("rewind", action).stdout
+    assert "back to event " in sandbox.command("rewind", action).stdout
 
 
 def test_options_without_effect_are_refused(sandbox: Sandbox):
@@ -121,3 +122,27 @@ def test_redo_of_the_conversation_alone_moves_no_file(sandbox: Sandbox):
     assert "The files stay as they are." in done.stdout, done.stderr
     assert files(sandbox) == {"a.txt": "mine\n", "old.txt": "old\n"}
     assert "before: go" in sandbox.command("rewind", session).stdout
+
+
+def test_each_redo_goes_one_rewind_further_back(sandbox: Sandbox):
+    session = ran(sandbox)
+    later = files(sandbox)
+    message, action, _ = (line.split()[0] for line in sandbox.command("rewind", session).stdout.splitlines())
+    sandbox.command("rewind", session, action, "--yes")
+    between = files(sandbox)
+    sandbox.command("rewind", session, message, "--yes")
+    *_, first, second = sandbox.command("rewind", session).stdout.splitlines()
+    assert f"back to event {action}: go" in second
+    assert first.split("back to")[1] != second.split("back to")[1]
+
+    done = sandbox.command("rewind", session, "--redo", "--yes")
+    assert files(sandbox) == between
+    undone = done.stdout.split(f"To undo it: ohw rewind {session} ")[1].split()[0]
+    sandbox.command("rewind", session, "--redo", "--yes")
+    assert files(sandbox) == later
+    assert "there is no rewind to undo" in sandbox.command("rewind", session, "--redo", "--yes").stderr
+
+    sandbox.command("rewind", session, undone, "--yes")
+    assert files(sandbox) == {"a.txt": "mine\n", "old.txt": "old\n"}
+    sandbox.command("rewind", session, "--redo", "--yes")
+    assert files(sandbox) == later

@@ -375,7 +375,7 @@ def test_session_goes_back_to_a_checkpoint_and_on_again(sandbox: Sandbox):
         assert (sandbox.project / "a.txt").read_text() == "mine\none\n"
         terminal.type("/rewind yes\n")
         wait_for(lambda: (sandbox.project / "a.txt").read_text() == "mine\n", "the file to go back")
-        terminal.wait_for("Session rewound to event 1; 1 file changed; /redo undoes this.")
+        terminal.wait_for("Session rewound to event 1; 1 file changed; /redo undoes the last rewind.")
         terminal.type("/diff\n")
         terminal.wait_for("Nothing has changed.")
         terminal.type("/redo\n")

@@ -31,7 +31,7 @@ from workbench.protocol.rewind import RewoundFile
 from workbench.session.forks import fork_at
 from workbench.session.rewind.file_plan import write_files
 from workbench.session.session_names import session_path
-from workbench.session.storage.active_path import ActivePath, Rewind
+from workbench.session.storage.active_path import ActivePath, Rewind, still_in_effect
 from workbench.session.storage.jsonl import without_powers
 from workbench.session.storage.paging import digest, part
 from workbench.session.storage.store import Store
@@ -656,6 +656,21 @@ def test_digest_of_a_long_log_follows_the_active_path_and_counts_the_cost_of_all
     assert [event.text for event in found.relevant_events if event.kind == "model_responded"] == ["answer 1"]
     assert kinds == ["session_started", "user_message", "model_responded", "settings_changed", "rewound"]
     assert shown == ["model_asked", "settings_changed", "branch", "rewound"]
+
+
+def test_returns_to_before_a_rewind_undo_it_part_by_part_and_those_after_it():
+    first, second = Rewind(6, 3), Rewind(9, 2)
+    assert still_in_effect([first, second]) == [first, second]
+    assert still_in_effect([first, second, Rewind(12, 8)]) == [first]
+    assert still_in_effect([first, second, Rewind(12, 8), Rewind(14, 5)]) == []
+    assert still_in_effect([first, second, Rewind(12, 5)]) == []
+    again = Rewind(16, 11)
+    assert still_in_effect([first, second, Rewind(12, 8), again]) == [first, again]
+    assert still_in_effect([first, Rewind(9, 5, "conversation")]) == [Rewind(6, 3, "files")]
+    assert still_in_effect([first, Rewind(9, 5, "files")]) == [Rewind(6, 3, "conversation")]
+    assert still_in_effect([first, Rewind(9, 5, "conversation"), Rewind(12, 5, "files")]) == []
+    alone = Rewind(6, 3, "files")
+    assert still_in_effect([alone, Rewind(9, 5, "conversation")]) == [alone]
 
 
 def test_paths_of_a_log_follow_its_rewinds():

@@ -28,7 +28,7 @@ ROWS = [
     CheckpointRow(2, 1, AT, "fix the parser", "fix the parser", files=("src/parse.py",), added=3, removed=1, cost=0.02),
     CheckpointRow(6, 6, AT, "$ rm old.txt", is_action=True, action_id="a1", files=("old.txt",), removed=9),
     CheckpointRow(9, 8, AT, "now the docs", "now the docs\nall of them", cost=None),
-    CheckpointRow(20, 19, AT, "back to before the rewind: the docs"),
+    CheckpointRow(20, 19, AT, "back to event 18: the docs"),
 ]
 REWOUND = ev.Rewound(
     target=8,

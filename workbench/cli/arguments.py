@@ -202,7 +202,7 @@ def _add_past(parser: _Parser, command: str) -> None:
             default=[],
             help="use the earlier version of this file, in which you changed the same lines as the agent (repeatable)",
         )
-        parser.add_argument("--redo", action="store_true", help="undo the last rewind")
+        parser.add_argument("--redo", action="store_true", help="undo the last rewind; again, the one before")
         parser.add_argument("--yes", action="store_true", help="do not ask")
     elif command == "replay":
         _add_replay(parser)

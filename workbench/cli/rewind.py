@@ -17,7 +17,7 @@ from workbench.protocol.rewind import RewindScope
 from workbench.session.rewind.checkpoints import checkpoints_of
 from workbench.session.session_factory import open_session
 from workbench.session.session_names import session_path
-from workbench.session.storage.active_path import rewinds_of
+from workbench.session.storage.active_path import rewinds_of, still_in_effect
 from workbench.session.storage.store import Store
 from workbench.text import visible_path
 from workbench.view.rewind import checkpoint_line, preview_lines, read_checkpoints
@@ -54,8 +54,19 @@ def rewind(arguments: Namespace) -> int:
         rewinder.rewind(target, scope, overwrites, previewed=preview.seq)
     finally:
         opened.close()
-    print_line(f"Done. To undo it: ohw rewind {session.id} --redo   To continue: ohw resume {session.id}")
+    print_line(f"Done. {_undo(locations, session.id)}To continue: ohw resume {session.id}")
     return 0
+
+
+def _undo(locations: Locations, session_id: str) -> str:
+    """Return how to undo the last rewind: what is itself a redo is listed, unless it moved the files alone."""
+    with Store.open(session_path(locations, session_id), readonly=True) as store:
+        rewinds = rewinds_of(store, besides=None)
+    last = rewinds[-1]
+    is_redo = last not in still_in_effect(rewinds)
+    if is_redo and last.scope == "files":
+        return ""
+    return f"To undo it: ohw rewind {session_id} {last.seq if is_redo else '--redo'}   "
 
 
 def _check_options(arguments: Namespace) -> None:
@@ -90,12 +101,12 @@ def _target(locations: Locations, session_id: str, arguments: Namespace) -> tupl
 
 
 def _before_last_rewind(store: Store, only: RewindScope | None) -> tuple[int, RewindScope]:
-    rewinds = rewinds_of(store, besides=None)
+    rewinds = still_in_effect(rewinds_of(store, besides=None))
     if not rewinds:
-        raise UsageError("this session was never rewound, so there is nothing to redo")
+        raise UsageError("there is no rewind to undo")
     seq, _, scope = rewinds[-1]
     if only and scope not in ("both", only):
-        raise UsageError(f"--redo moves only the {scope} here, because the last rewind moved nothing else")
+        raise UsageError(f"--redo moves only the {scope} here, because nothing else is left of the last rewind")
     return seq - 1, only or scope
 
 

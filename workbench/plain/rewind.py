@@ -100,10 +100,10 @@ class PlainRewind:
     async def _choose_last(self) -> CheckpointRow | None:
         last = await in_daemon(partial(read_last_rewind, self._path))
         if last is None:
-            self._print("This session was never rewound, so there is nothing to redo.")
+            self._print("There is no rewind to undo.")
             return None
         if last.has_gone_on:
-            self._print("You have continued since the last rewind; undoing it undoes that too.")
+            self._print("You have continued since that rewind; undoing it undoes that too.")
         return last.row
 
     def receive(self, ready: RewindReady | None) -> None:

@@ -65,7 +65,7 @@ WORDS: Final = {
     "compact undo": "undo the last compaction",
     "rewind": "list the checkpoints to go back to",
     "rewind EVENT": "show what going back there would change; /rewind yes then goes back",
-    "redo": "undo the last rewind, after showing what that would change",
+    "redo": "undo the last rewind, then the one before, after showing what that would change",
     "send": "send an MCP server's prompt",
     "pen": "take control of a session that another screen controls",
     "stop": "stop the agent, as Ctrl+C does",

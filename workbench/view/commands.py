@@ -47,7 +47,7 @@ COMMANDS = (
     SlashCommand("rewind", "go back: conversation, files or both, with a preview", "past('rewind')"),
     SlashCommand("time", "look back: the session as it was at any event", "past('time')"),
     SlashCommand("fork", "continue in a new session, from here or from an earlier event", "app.fork", argument="EVENT"),
-    SlashCommand("redo", "undo the last rewind", "past('redo')"),
+    SlashCommand("redo", "undo the last rewind; again, the one before", "past('redo')"),
     SlashCommand(
         "compare", "compare with another session, and apply its changes", "app.page('compare')", argument="ID"
     ),

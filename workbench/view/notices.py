@@ -184,7 +184,7 @@ def rewind_notice(event: Rewound) -> NoticeItem:
         parts.append(f"not covered: {_listed(event.not_covered)}")
     if event.copies:
         parts.append(f"copies of deleted files: ohw restore {event.copies[0]}")
-    parts.append("/redo undoes this")
+    parts.append("/redo undoes the last rewind")
     return NoticeItem(event.seq, "; ".join(parts), "warning" if event.conflicts else "info")
 
 

@@ -13,7 +13,7 @@ from rich.cells import cell_len
 from workbench.protocol.events import FileDelta, Rewound, SessionStarted, UserCommand, UserMessage
 from workbench.protocol.rewind import RewindScope, RewoundFile
 from workbench.session.rewind.checkpoints import Checkpoint, checkpoints_of
-from workbench.session.storage.active_path import rewinds_of
+from workbench.session.storage.active_path import ActivePath, rewinds_of, still_in_effect
 from workbench.session.storage.store import Store
 from workbench.text import counted, first_line, revealed, visible_path
 from workbench.view.action_reducer import action_item
@@ -85,7 +85,7 @@ def checkpoint_at(rows: Sequence[CheckpointRow], seq: int = 0, action_id: str = 
 
 
 class LastRewind(Struct, frozen=True):
-    """Where the session was before its last rewind."""
+    """Where the session was before the last rewind that is still in effect."""
 
     row: CheckpointRow
     has_gone_on: bool
@@ -93,15 +93,18 @@ class LastRewind(Struct, frozen=True):
 
 
 def read_last_rewind(path: Path) -> LastRewind | None:
-    """Return the last rewind of a session file, or None; call it in a thread. Raises StoreError."""
+    """Return the last rewind of a session file that is not undone, or None; call it in a thread. Raises StoreError."""
     with Store.open(path, readonly=True) as store:
-        rewinds = rewinds_of(store, besides=None)
+        rewinds = still_in_effect(rewinds_of(store, besides=None))
         if not rewinds:
             return None
         seq, _, scope = rewinds[-1]
+        active = ActivePath(store.last_seq, rewinds_of(store))
         rewound, *later = store.events(seq - 1)
         row = CheckpointRow(seq, seq - 1, rewound.at, "before the last rewind", scope=scope)
-        return LastRewind(row, any(isinstance(event, UserMessage | UserCommand) for event in later))
+        return LastRewind(
+            row, any(isinstance(event, UserMessage | UserCommand) and event.seq in active for event in later)
+        )
 
 
 def branch_text(path: Path, first: int, last: int) -> str:
@@ -136,7 +139,9 @@ def _text(checkpoint: Checkpoint, workspace: str) -> str:
     if checkpoint.call is not None:
         return title_of(action_item(checkpoint.call), workspace).text
     text = first_line(checkpoint.text, _LONGEST, revealed)
-    return f"back to before the rewind: {text}" if checkpoint.kind == "branch" else text
+    if checkpoint.kind != "branch":
+        return text
+    return f"back to event {checkpoint.end}: {text}" if checkpoint.end else "back to the start"
 
 
 def checkpoint_row(row: CheckpointRow, width: int, now: datetime) -> Line:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal, TypeAlias
 
@@ -22,7 +23,7 @@ from workbench.protocol.events import (
     VersionTaken,
 )
 from workbench.protocol.rewind import RewindScope
-from workbench.session.storage.active_path import ActivePath, rewinds_of
+from workbench.session.storage.active_path import ActivePath, Rewind, rewinds_of
 from workbench.session.storage.store import Store
 
 Kind: TypeAlias = Literal["message", "action", "branch"]
@@ -46,43 +47,52 @@ class Checkpoint(Struct):
     """What has to move to undo the rewind that left the branch."""
     files: dict[str, FileDelta] = field(default_factory=dict)
     """What the action, or every action up to the next message, changed, by absolute path."""
+    end: int = 0
+    """The last message, answer or result of a branch; 0 if it has none."""
     cost: float | None = 0.0
     """US dollars spent up to the next message or, for an action, since the checkpoint before; None if unknown."""
 
 
 def checkpoints_of(store: Store) -> list[Checkpoint]:
     """Return the checkpoints of a session, in order. Raises StoreError."""
-    reader = _Reader(ActivePath(store.last_seq, rewinds_of(store)))
+    reader = _Reader(store.last_seq, rewinds_of(store))
     for event in store.events():
         reader.read(event)
     return [each for each in reader.ordered if each.files or each.kind != "action"]
 
 
 class _Reader:
-    def __init__(self, path: ActivePath) -> None:
+    def __init__(self, head: int, rewinds: Sequence[Rewind]) -> None:
         self.ordered: list[Checkpoint] = []
-        self._path = path
+        self._path = ActivePath(head, rewinds)
+        self._rewinds = rewinds
         self._calls: dict[str, ActionProposed] = {}
         self._actions: dict[str, tuple[Checkpoint, Checkpoint | None]] = {}
         """The checkpoint of each action by its id, and that of the message before it."""
         self._message: Checkpoint | None = None
         self._unassigned: float | None = 0.0
         """The cost since the last checkpoint of an action."""
-        self._last_text = ""
+        self._steps: list[tuple[int, str]] = []
+        """The messages, answers and results on all branches: the event, and the text of a message."""
 
     def read(self, event: Event) -> None:
         """Read the next event of the log."""
-        if isinstance(event, UserMessage):
-            self._last_text = event.text
+        if isinstance(event, UserMessage | ModelResponded | ActionObserved):
+            self._steps.append((event.seq, event.text if isinstance(event, UserMessage) else ""))
         elif isinstance(event, Rewound) and event.seq - 1 not in self._path:
-            self.ordered.append(
-                Checkpoint("branch", event.seq, event.seq - 1, event.at, self._last_text, scope=event.scope)
-            )
+            self.ordered.append(self._branch(event))
         if isinstance(event, VersionTaken):
             if event.action_id in self._actions:  # it may follow later events, even the rewind to the action
                 self._note_files(event.action_id, event.files)
         elif event.seq in self._path:
             self._read_active(event)
+
+    def _branch(self, event: Rewound) -> Checkpoint:
+        """Return the checkpoint at the end of the branch that a rewind left, with its last message."""
+        path = ActivePath(event.seq - 1, self._rewinds)
+        end = next((seq for seq, _ in reversed(self._steps) if seq in path), 0)
+        text = next((text for seq, text in reversed(self._steps) if text and seq in path), "")
+        return Checkpoint("branch", event.seq, event.seq - 1, event.at, text, scope=event.scope, end=end)
 
     def _read_active(self, event: Event) -> None:
         match event:

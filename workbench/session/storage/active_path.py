@@ -53,6 +53,31 @@ def _ranges(head: int, rewinds: Sequence[Rewind]) -> list[range]:
     return [*([range(1, end + 1)] if end > 0 else []), *reversed(ranges)]
 
 
+def still_in_effect(rewinds: Sequence[Rewind]) -> list[Rewind]:
+    """Return the rewinds that are not undone, in order, each with the scope of what is not back yet.
+
+    A rewind to just before another one undoes that one, and those after it.
+    """
+    effective: list[Rewind] = []
+    for rewind in rewinds:
+        undone = next((at for at, each in enumerate(effective) if each.seq - 1 == rewind.target), None)
+        if undone is None:
+            effective.append(rewind)
+        else:
+            rests = [(each, _rest(each.scope, rewind.scope)) for each in effective[undone:]]
+            effective[undone:] = [each._replace(scope=rest) for each, rest in rests if rest]
+    return effective
+
+
+def _rest(scope: RewindScope, undone: RewindScope) -> RewindScope | None:
+    """Return what of a rewind is still in effect after a part of it was undone; None if nothing is."""
+    if undone in ("both", scope):
+        return None
+    if scope == "both":
+        return "files" if undone == "conversation" else "conversation"
+    return scope
+
+
 def rewinds_of(store: Store, besides: RewindScope | None = "files") -> list[Rewind]:
     """Return the rewinds of a log, in order, except those of one scope. Raises StoreError.
 

@@ -181,7 +181,7 @@ class RewindOpener:
             self._warn(str(error))
             return
         if last is None:
-            self._warn("this session was never rewound, so there is nothing to redo")
+            self._warn("there is no rewind to undo")
         elif last.has_gone_on:
             self._chosen(last.row)
         else:
