@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import shutil
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
@@ -188,8 +189,13 @@ def test_check_that_is_cancelled_ends_and_leaves_nothing_behind(sandbox: Sandbox
 
     thread = Thread(target=check)
     thread.start()
-    (started,) = wait_for(lambda: [path for path in scratch.rglob("started") if path.read_text()], "the check runs")
-    process = int(started.read_text())
+
+    def started() -> list[Path]:  # directories appear and go meanwhile, which `os.walk` passes over
+        paths = [Path(at, "started") for at, _, files in os.walk(scratch) if "started" in files]
+        return [path for path in paths if path.read_text()]
+
+    (file,) = wait_for(started, "the check runs")
+    process = int(file.read_text())
     cancel.set()
     thread.join(30)
     assert problems

@@ -124,7 +124,7 @@ def test_question_stays_as_it_is_while_its_file_has_the_same_content(watched, fi
         file.with_name("beside.txt").write_text("x")
     else:
         file.parent.chmod(0o700)
-    watched.d.session._questions.advance(Cancel(), after_a_run=True)
+    watched.d.session.open_questions.advance(Cancel(), after_a_run=True)
     assert watched.times_asked() == asked
 
 
