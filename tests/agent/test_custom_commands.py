@@ -1,5 +1,6 @@
 """Custom commands: where their files are, what they contain, and the messages made from them."""
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -182,3 +183,24 @@ def test_added_and_removed_commands_are_listed_at_once(project):
     assert [each.name for each in commands.listed] == ["review"]
     path.unlink()
     assert list(commands.listed) == []
+
+
+def test_commands_are_listed_while_another_thread_reads_them(project, monkeypatch):
+    project.own("look", "Look.\n")
+    commands, begun, may_end = project.commands, threading.Event(), threading.Event()
+    directories = CustomCommands._directories
+
+    def slow(self: CustomCommands):
+        if threading.current_thread() is thread:
+            begun.set()
+            may_end.wait(10)
+        return directories(self)
+
+    monkeypatch.setattr(CustomCommands, "_directories", slow)
+    thread = threading.Thread(target=commands.refresh)
+    thread.start()
+    begun.wait(10)
+    listed = [each.name for each in commands.listed]
+    may_end.set()
+    thread.join()
+    assert listed == ["look"]

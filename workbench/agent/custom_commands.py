@@ -118,7 +118,7 @@ class CustomCommands:
     def refresh(self) -> None:
         """Read the files again; files that cannot be used are skipped."""
         files: dict[str, CommandFile] = {}
-        self._read_at = self._times()
+        times = self._times()
         for directory, root, origin in self._directories():
             for path in _paths(directory):
                 name = _name(path, directory)
@@ -127,7 +127,8 @@ class CustomCommands:
                         files[name] = _read(path, root, name, origin)
                     except InvalidCommand:
                         continue  # reported when the command is used
-        self._files = files
+        # In this order, because `listed` may be read meanwhile: the times say that the files are those of then.
+        self._files, self._read_at = files, times
 
     def message(self, line: str) -> CommandMessage | None:
         """Return the message for a line such as `/review src`, or None if it names no custom command.
