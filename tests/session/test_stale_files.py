@@ -161,7 +161,7 @@ def test_merge_needs_no_other_program(shared, monkeypatch, tmp_path):
 
 
 def test_edit_that_could_not_be_merged_is_a_question_that_says_so():
-    file = StaleFile(path="/work/a.txt", seen="one\n", theirs="two\n", wanted="three\n", conflicts=None)
+    file = StaleFile(path="/w/a.txt", seen="one\n", theirs="two\n", wanted="three\n", conflicts=None)
     (reason,) = stale_reasons([file])
     assert has_conflicts([file])
     assert "could not be merged" in reason
