@@ -68,7 +68,7 @@ class StripCache:
         self._base = None
 
     def base_of(self, widget: Widget) -> Style:
-        """Return the style of a line without marks, which Textual computes anew each time."""
+        """Return the style of a line without marks, which Textual computes on each read."""
         if self._base is None:
             self._base = widget.rich_style
         return self._base
