@@ -24,6 +24,7 @@ from tests.quick import (
 )
 from tests.sandbox import Sandbox
 from workbench.llm.litellm_setup import QUIET
+from workbench.sandbox.session_sandbox import SessionSandbox
 
 __all__ = [
     "pytest_collection_modifyitems",
@@ -35,6 +36,7 @@ __all__ = [
 _PROVIDER = ("KEY", "TOKEN", "SECRET", "OHW_", "OPENAI", "ANTHROPIC", "GEMINI", "XDG_", "LITELLM")
 _NO_KEYRING = "keyring.backends.fail.Keyring"
 """Settings with which no test reads or writes the keyring of the user who runs the tests."""
+_LONGEST_ID = 80
 _ENVIRONMENT = pytest.StashKey[dict[str, str]]()
 _UNWANTED = {"PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "COLUMNS", "LINES"}
 """Variables that do not apply to a user: their Python keeps compiled files, and their terminal reports its own size."""
@@ -68,6 +70,13 @@ def _keep_bytecode() -> None:
     sys.dont_write_bytecode = False
 
 
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Shorten an id made of a long text: workers send the ids of all tests, and again with each result."""
+    if isinstance(val, str | bytes) and len(val) > _LONGEST_ID:
+        return f"{ascii(val[:_LONGEST_ID])[:_LONGEST_ID]}... ({len(val)})"
+    return None
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Exclude the objects made by collection, which live to the end of the run, from every garbage collection."""
     session.config.stash[_ENVIRONMENT] = _environment_now()
@@ -89,6 +98,14 @@ def sandbox(tmp_path: Path) -> Iterator[Sandbox]:
     shutil.rmtree(runtime, ignore_errors=True)
 
 
+@pytest.fixture(autouse=True)
+def unconfined(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sessions in the process of a test have no sandbox, unless it is marked `confined`: its proof takes 0.2 s."""
+    if request.node.get_closest_marker("confined") is None:
+        initialize = SessionSandbox.__init__
+        monkeypatch.setattr(SessionSandbox, "__init__", lambda self, kind, *more: initialize(self, "off", *more))
+
+
 @pytest.fixture
 def local_sandbox(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Sandbox:
     """The same sandbox, also as the environment of the test's own process."""
@@ -102,7 +119,13 @@ def local_sandbox(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Sandbox:
 def _environment(home: Path, runtime: Path) -> dict[str, str]:
     environment = {name: value for name, value in os.environ.items() if not any(part in name for part in _PROVIDER)}
     env = {name: value for name, value in environment.items() if name not in _UNWANTED}
-    env |= {"HOME": str(home), "XDG_RUNTIME_DIR": str(runtime), "TMPDIR": str(home), "OHW_SCRIPT_PACE": "0"}
+    env |= {
+        "HOME": str(home),
+        "XDG_RUNTIME_DIR": str(runtime),
+        "TMPDIR": str(home),
+        "OHW_SCRIPT_PACE": "0",
+        "OHW_SANDBOX": "off",
+    }
     env |= {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8", "TEXTUAL_ANIMATIONS": "none"}
     return env | {"OPENAI_API_KEY": "sk-of-the-test", "PYTHON_KEYRING_BACKEND": _NO_KEYRING}
 

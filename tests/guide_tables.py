@@ -19,7 +19,7 @@ def settings_table() -> str:
 def row(name: str, setting: Setting) -> str:
     """Return the row of one setting: name, default, meaning, and its flag or a note that it has none."""
     default = "" if setting.default in (REQUIRED, None, {}) else setting.kind.show(setting.default)
-    where = "Only in the file." if setting.kind.is_table else f"Flag: `{setting.flag}`." if setting.flag else ""
+    where = f"Flag: `{setting.flag}`." if setting.flag else "Only in the file." if setting.kind.is_table else ""
     shown = f"`[{name}]`" if setting.default == {} else f"`{name}`"
     meaning = f"{setting.reference} {where}".strip().replace("|", "\\|")
     return f"| {shown} | {f'`{default}`' if default else ''} | {meaning} |"

@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -53,11 +53,7 @@ class Sandbox:
             name: io.TextIOWrapper(io.BytesIO(text.encode()), encoding="utf-8", write_through=True)
             for name, text in (("stdin", stdin), ("stdout", ""), ("stderr", ""))
         }
-        with pytest.MonkeyPatch.context() as patch, contextlib.chdir(self.project):
-            for name in set(os.environ) - set(self.env):
-                patch.delenv(name)
-            for name, value in {**self.env, **env}.items():
-                patch.setenv(name, value)
+        with self.entered(**env) as patch:
             for name, stream in streams.items():
                 patch.setattr(sys, name, stream)
             try:
@@ -66,6 +62,16 @@ class Sandbox:
                 code = int(end.code or 0)
         stdout, stderr = (streams[name].buffer.getvalue().decode() for name in ("stdout", "stderr"))
         return subprocess.CompletedProcess(args, code, stdout, stderr)
+
+    @contextlib.contextmanager
+    def entered(self, **env: str) -> Iterator[pytest.MonkeyPatch]:
+        """Give this process the environment of the user and the project as its working directory."""
+        with pytest.MonkeyPatch.context() as patch, contextlib.chdir(self.project):
+            for name in set(os.environ) - set(self.env):
+                patch.delenv(name)
+            for name, value in {**self.env, **env}.items():
+                patch.setenv(name, value)
+            yield patch
 
     def start(self, *args: str, **more: Any) -> subprocess.Popen[str]:
         """Start a command."""

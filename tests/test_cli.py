@@ -196,6 +196,7 @@ def test_resume_without_a_terminal_reports_that(capsys: pytest.CaptureFixture[st
     [
         *(["run", "hello"], ["export"], ["tools"], ["mcp", "list"], ["risk", "ls"], ["rules"], ["decisions"]),
         *(["trust", "revoke", "."], ["restore"], ["sessions", "repair"], ["rules", "try", "deny $ rm *"]),
+        ["worktree"],
     ],
     ids=" ".join,
 )

@@ -23,8 +23,9 @@ from workbench.session.storage.decision_log import RecordedDecision, Unreadable,
 from workbench.session.storage.store import Store
 from workbench.view.decision_list import DecisionList
 from workbench.view.decisions import DecisionFilter, DecisionRow, details_of, exported, rows_of
-from workbench.view.transcript.formats import markdown_of, page_of
-from workbench.view.transcript.transcript import Recorded
+from workbench.view.transcript.html import page_of
+from workbench.view.transcript.markdown import markdown_of
+from workbench.view.transcript.transcript import Recorded, RecordedState
 
 HOSTILE = "=cmd|' /C calc'!A0 \x1b[31m | <b>x</b> [y](http://z) `q` \u202e, \"two\""
 
@@ -242,7 +243,7 @@ def test_decisions_command_reports_what_it_cannot_filter_by(sandbox: Sandbox, mo
 def test_exports_of_a_session_say_who_allowed_each_action(where):
     with Store.open(session_path(where, "s1"), readonly=True) as store:
         state = Recorded(store).state()
-    markdown, page = "\n".join(markdown_of(state)), "\n".join(page_of(state))
+    markdown, page = "\n".join(markdown_of(state)), "\n".join(page_of(RecordedState(state)))
     for words in (
         f"allowed by {MODE}",
         "allowed by rule allow $ pytest *",

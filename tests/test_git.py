@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.files.git import NO_GIT, OwnRepository, run_git
+from workbench.session.workspace.repository import SnapshotRepository
 from workbench.view.git_branch import current_branch, is_dirty
 from workbench.view.review.review import files_against_head
 
@@ -64,7 +66,9 @@ READING = (
     ["hash-object", "-w", "a.txt"],
     ["update-index", "--refresh"],
     ["add", "-A"],
+    ["check-attr", "filter", "a.txt"],
     ["check-ignore", "a.txt"],
+    ["rev-parse", "--show-object-format", "--show-prefix", "--git-path", "index", "--git-path", "objects"],
 )
 
 
@@ -127,6 +131,18 @@ def test_own_repository_stores_exact_bytes_and_runs_nothing(trapped: Path) -> No
     assert run_git(["init", "-q"], cwd=trapped, own=own).ok
     assert run_git(["add", "-A"], cwd=trapped, own=own).ok
     assert run_git(["cat-file", "blob", ":a.txt"], cwd=trapped, own=own).output == b"three\n"
+    assert not (trapped.parent / "sang").exists()
+
+
+def test_first_snapshot_takes_blobs_of_the_repository_and_runs_nothing(trapped: Path) -> None:
+    for number in range(150):
+        (trapped / f"more{number}").write_text(f"{number}")
+    subprocess.run(["git", "-c", "filter.canary.required=false", "add", "-A"], cwd=trapped, check=False)
+    (trapped.parent / "sang").unlink(missing_ok=True)
+    snapshots = SnapshotRepository(Locations.from_environment({"HOME": str(trapped.parent / "home")}), trapped, "one")
+    snapshots.prepare()
+    blobs = {change.path: change.after for change in snapshots.files_of(snapshots.snapshot())}
+    assert snapshots.contents([blobs["a.txt"], blobs["more7"]]) == {blobs["a.txt"]: b"three\n", blobs["more7"]: b"7"}
     assert not (trapped.parent / "sang").exists()
 
 

@@ -26,7 +26,7 @@ def narrated(*details: str) -> list[str]:
 
 
 def test_each_retry_is_narrated_once_despite_its_countdown():
-    waits = [f"the provider is busy; try {n} of 5 in {s} s" for n in (2, 3) for s in (3, 2, 1)]
+    waits = [f"provider busy; try {n} of 5 in {s}s" for n in (2, 3) for s in (3, 2, 1)]
     assert narrated(*waits) == [waits[0], waits[3]]
 
 

@@ -5,6 +5,11 @@ import gc
 import os
 import sys
 
+# No `from __future__`: that is a module too, which the current directory could provide.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+
 # httpx loads its own command if it can, with click and rich, which no engine and no run needs.
 sys.modules["httpx._main"] = None  # type: ignore[assignment]
 _NO_MEMORY = b"ohw: the system refused more memory; close other programs or raise the limit (ulimit -v, ulimit -u)\n"
@@ -21,6 +26,7 @@ def main() -> int:
         here = ""
     if here:
         sys.path[:] = without_workspace(sys.path, here, os.environ.get("PYTHONPATH", ""))
+    sys.excepthook = _report_crash
     # Imports make 120,000 objects, which stay: a collection before the program is loaded frees nothing.
     gc.set_threshold(200_000)
     try:
@@ -37,6 +43,16 @@ def main() -> int:
             raise
         os.write(2, _NO_MEMORY)
         os._exit(1)  # the interpreter's shutdown needs memory too, and would print that there is none
+
+
+def _report_crash(kind: type[BaseException], error: BaseException, trace: "TracebackType | None") -> None:
+    """Report an exception that nothing has handled, in one line and a file; without either, print the traceback."""
+    try:
+        from workbench.cli.crash import print_crash
+
+        print_crash(error)
+    except (ImportError, MemoryError, OSError):
+        sys.__excepthook__(kind, error, trace)
 
 
 def _is_memory_limit_too_low() -> bool:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -39,6 +43,7 @@ _RUN = 20
 """Steps of a run, from the user's message to its end."""
 _CONDENSED = 240
 """Steps after which the history is condensed; the same number stays uncondensed."""
+_KILLED = "import sys; from tests.bench.opening_bench import be_killed; be_killed(*sys.argv[1:])"
 _OUTPUT = "src/module.py:12: some line that a search found, as tools print them\n" * 10
 
 
@@ -46,7 +51,7 @@ def measures() -> Iterator[Measure]:
     """Measure sessions of all lengths in turns; the shortest one is the reference."""
     with tempfile.TemporaryDirectory(prefix="ohw-bench-") as name:
         home = Path(name)
-        where = Locations(home / "c", home / "d", home / "s", home / "r")
+        where = _locations(home)
         for length in _LENGTHS:
             write_session(where, home, length)
             _opened(where, length).close()
@@ -54,10 +59,20 @@ def measures() -> Iterator[Measure]:
         for _ in range(1, _ROUNDS):
             for length in _LENGTHS:
                 times[length].append(_seconds(where, length))
-    shortest = min(times[_LENGTHS[0]])
+        shortest = min(times[_LENGTHS[0]])
+        yield from _after_kills(where, home, shortest)
     for length in _LENGTHS:
         took = min(times[length])
         yield Measure(f"open {length:,} events in the engine", took, "s", shortest, _LIMIT, took <= _LIMIT)
+
+
+def _after_kills(where: Locations, home: Path, shortest: float) -> Iterator[Measure]:
+    length, times = _LENGTHS[-1], []
+    for _ in range(_ROUNDS):
+        subprocess.run([sys.executable, "-c", _KILLED, str(home), str(length)], check=False)
+        times.append(_seconds(where, length))
+    took = min(times)
+    yield Measure(f"open {length:,} events after kill -9", took, "s", shortest, _LIMIT, took <= _LIMIT)
 
 
 def write_session(where: Locations, workspace: Path, length: int) -> None:
@@ -102,6 +117,16 @@ def _step(number: int, last: int) -> Iterator[Event]:
         yield HistoryCondensed(first=20, last=max(20, last - 7 * _CONDENSED), summary="GOAL: go on. DONE: some parts.")
     if number % _RUN == _RUN - 1:
         yield RunEnded(reason="waiting")
+
+
+def _locations(home: Path) -> Locations:
+    return Locations(home / "c", home / "d", home / "s", home / "r")
+
+
+def be_killed(home: str, length: str) -> None:
+    """Kill this process in the middle of a run."""
+    _opened(_locations(Path(home)), int(length)).session.send("one more")
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _name(length: int) -> str:

@@ -20,8 +20,10 @@ from tests.bench.llm_bench import serving
 from tests.bench.measure import Measure
 from workbench.agent.agent import Agent
 from workbench.llm.client import ProviderModel
+from workbench.llm.litellm_route import LitellmRoute
 from workbench.llm.litellm_setup import load_litellm
 from workbench.llm.model import Cancel, Delta, ModelRequest
+from workbench.llm.route import Route
 from workbench.protocol.events import SessionStarted
 from workbench.protocol.live import LiveEvent, TextDelta
 from workbench.session.session import Session, SessionOptions, SessionParts
@@ -56,7 +58,15 @@ def measures() -> list[Measure]:
 
 
 class _Read(ProviderModel):
-    """A model of the general route whose stream is prepared in advance."""
+    """A model behind litellm whose stream is prepared in advance."""
+
+    @cached_property
+    def _route(self) -> Route:
+        return _PreparedRoute(self._target, self._connections)
+
+
+class _PreparedRoute(LitellmRoute):
+    """The route through litellm without a request."""
 
     def _complete(self, messages: list[dict[str, Any]], request: ModelRequest, **extra: Any) -> Any:
         return self._stream_there

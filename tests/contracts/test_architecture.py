@@ -155,7 +155,7 @@ async def test_from_a_key_in_the_diff_viewer_to_the_file(client: DirectClient, l
 
 def test_each_package_is_imported_where_the_document_says() -> None:
     rows = re.findall(r"^\| (\w+) \| [^|]+ \| (`workbench/[^|]+) \|$", DOCUMENT, re.MULTILINE)
-    assert [name for name, _ in rows] == ["textual", "litellm", "pydantic", "rich", "pexpect", "watchfiles"]
+    assert [name for name, _ in rows] == ["textual", "litellm", "pydantic", "rich", "pexpect", "aiohttp", "watchfiles"]
     for name, modules in rows:
         for module in re.findall(r"`([^`]+)`", modules):
             imported = re.search(rf"^\s*(?:import|from) {name}\b", (ROOT / module).read_text(), re.MULTILINE)

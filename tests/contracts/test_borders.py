@@ -34,6 +34,7 @@ def _siblings(one: str, other: str) -> list[tuple[str, str]]:
 
 
 OTHER_THINGS = {
+    "workbench.acp.tool_calls": ({"think"}, "a kind of tool call in the Agent Client Protocol"),
     "workbench.risk.python.model": ({"glob"}, "the module of Python's standard library"),
     "workbench.rules.indirect_paths": ({"grep"}, "the program, and the verb of git"),
 }

@@ -83,10 +83,8 @@ STARTING_OF = {
 }
 MAY_START = {
     "workbench/processes/spawn.py": "the one way",
-    "workbench/processes/descendants.py": "forks the child in which a supervisor becomes its program",
-    "workbench/processes/shell_supervisor.py": "becomes the shell, below itself",
-    "workbench/processes/program_supervisor.py": "becomes the program, below itself",
-    "workbench/processes/server_supervisor.py": "becomes the server, below itself",
+    "workbench/processes/descendants.py": "forks the child of a supervisor that becomes its program",
+    "workbench/processes/sandboxed_child.py": "forks the child that enters a network namespace",
 }
 
 

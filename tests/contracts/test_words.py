@@ -37,7 +37,12 @@ REJECTED = {
     "mistake": (r"mistakes?", "problem"),
     "leave": (r"(esc|q|quit|exit|ctrl\+\w) leaves|leaves? (ohw|the (program|workbench|screen|list))", "quit, close"),
     "from MEDIUM": (r"asks? from medium(?! up)", "Ask (medium+)"),
-    "what waits": (r"what waits|(questions|actions|approvals) that wait|questions? waits?", "pending approvals"),
+    "what waits": (
+        r"what waits|(questions?|actions?|approvals?) that waits?|questions? waits?|waiting (questions?|actions?)",
+        "pending approvals",
+    ),
+    "brings": (r"(directory|directories|one|ones) that brings?", "contains"),
+    "place": (r"places? (only known|that (is|are) not)", "source, destination, remote"),
     "person": (r"persons?", "user"),
     "folder": (r"folders?", "directory"),
     "nobody": (r"nobody knows|nobody", "no user, no one"),
@@ -56,6 +61,8 @@ REJECTED = {
 DOCUMENTS = [
     "README.md",
     "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "ARCHITECTURE.md",
     *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("workbench/guide/*.md")),
 ]
 
@@ -179,6 +186,9 @@ def test_every_exception_is_still_needed():
         ("a rule counts for this directory", "counts"),
         ("a version holds it", "holds"),
         ("3 questions wait", "what waits"),
+        ("2 waiting actions", "what waits"),
+        ("a directory that brings tools", "brings"),
+        ("sends to a place that is not configured", "place"),
         ("behind a blank", "blank"),
         ("esc leaves it", "leave"),
         ("another colour", "British"),

@@ -110,7 +110,7 @@ def played(sandbox: Sandbox, answer: Callable[[ActionAssessed], Command]) -> lis
     """Play the task and return the questions, each answered when it comes."""
     questions: list[ActionAssessed] = []
     with ModelServer(turns(str(sandbox.project))) as server:
-        settings = Settings(model="openai/scripted", api_base=server.base_url)
+        settings = Settings(model="openai/scripted", api_base=server.base_url, sandbox="off")
         launch = Launch(sandbox.locations, settings, ID, str(sandbox.project), is_new=True)
         connection = EngineConnection.open(launch)
         connection.send_command(SendMessage(text="Fix unknown countries."))

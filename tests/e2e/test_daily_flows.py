@@ -1,106 +1,34 @@
-"""Everyday tasks take few keystrokes, counted in the real program.
+"""Everyday tasks take few keystrokes, counted in the real program; `pytest -s` prints the table of tasks.
 
-A word of a command and a paste count as one keystroke each. Free text is not counted, such as that of a message, a
-title or a shell line, and neither are the keys that lead back to the prompt. The first key is in `test_first_key`.
+What counts as a keystroke is said in `working_day`.
 """
 
 from __future__ import annotations
 
-import base64
+import re
 import subprocess
-from collections.abc import Callable
-from typing import Any
+
+import pytest
 
 from tests.e2e.test_modes import modes
-from tests.sandbox import Sandbox, bash, finish, wait_for
+from tests.e2e.working_day import (
+    MODAL,
+    Day,
+    Flows,
+    id_of,
+    log_of,
+    sent,
+    slow_flows,
+    start_project,
+)
+from tests.fakes.model_server import ModelServer
+from tests.fakes.model_turns import Fault, Turn
+from tests.sandbox import Sandbox, bash, finish
 from tests.terminal.terminal import Terminal
-from workbench.protocol.events import ActionDecided, Event, HistoryCondensed, RunEnded, SettingsChanged, UserMessage
-from workbench.session.session_names import session_path
+from workbench.protocol.events import ActionDecided, HistoryCondensed, RunEnded, SettingsChanged, UserMessage
 from workbench.session.storage.session_list import list_sessions
-from workbench.session.storage.store import Store
 
-
-class Hands:
-    """Presses keys and types words into a terminal, and counts them."""
-
-    def __init__(self, terminal: Terminal) -> None:
-        self.terminal = terminal
-        self._count = 0
-
-    def press(self, key: str) -> None:
-        self._count += 1
-        self.terminal.press(key)
-
-    def word(self, text: str) -> None:
-        """Type one word."""
-        self._count += 1
-        self.terminal.type(text)
-
-    def paste(self, text: str) -> None:
-        self._count += 1
-        self.terminal.type(f"\x1b[200~{text}\x1b[201~")
-
-    def command(self, line: str) -> None:
-        """Type a line, one keystroke a word, and send it once it is in the prompt."""
-        self._count += len(line.split())
-        self.terminal.type(line)
-        self.terminal.wait_for(line)
-        self.press("enter")
-
-    def count(self) -> int:
-        """Return the keystrokes since the last call."""
-        count, self._count = self._count, 0
-        return count
-
-
-def test_approvals_take_one_key_and_never_again_two(sandbox: Sandbox):
-    run = [bash("python3 -m unittest", risk="MEDIUM"), bash("python3 -m unittest", risk="MEDIUM"), finish("Tested.")]
-    model = sandbox.script(bash("touch one", risk="MEDIUM"), *run)
-    with Terminal(["test it", "--model", model, "--workspace", str(sandbox.project)], 120, 34, sandbox.env) as terminal:
-        hands = Hands(terminal)
-        terminal.wait_for("touch one")
-        terminal.wait_for("y Approve")
-        hands.press("y")
-        wait_for((sandbox.project / "one").exists, "the command to be run")
-        assert hands.count() == 1
-        terminal.wait_until(lambda screen: "▌ $ python3" in screen and "y Approve" in screen, "the second question")
-        hands.press("a")
-        terminal.wait_for("y Save the rule and approve")
-        hands.press("y")
-        terminal.wait_for("Tested.")
-        assert hands.count() == 2
-        terminal.press("ctrl+q")
-
-
-def test_modes_models_sessions_copying_and_leaving_take_one_or_two_keystrokes(sandbox: Sandbox):
-    model = sandbox.script(finish("The first answer."))
-    sandbox.locations.config.mkdir(parents=True)
-    sandbox.locations.settings_file.write_text('[models.deep]\nmodel = "scripted/demo"\n')
-    with Terminal(["begin", "--model", model, "--workspace", str(sandbox.project)], 120, 34, sandbox.env) as terminal:
-        hands = Hands(terminal)
-        terminal.wait_for("The first answer.")
-        hands.press("shift+tab")
-        wait_for(lambda: modes(sandbox) == ["edits"], "edits to be accepted")
-        assert hands.count() == 1
-        hands.command("/plan")
-        wait_for(lambda: modes(sandbox)[-1] == "plan", "the mode for planning")
-        assert hands.count() == 2
-        hands.press("alt+y")
-        copied = base64.b64encode(b"The first answer.")
-        wait_for(lambda: terminal.text() and copied in terminal.raw, "the answer to be copied")
-        assert hands.count() == 1
-        hands.command("/model deep")
-        terminal.wait_for("Model changed to: deep")
-        assert hands.count() <= 3
-        hands.command("/new")
-        terminal.wait_for("What should we work on?")
-        wait_for(lambda: len(list_sessions(sandbox.locations)) == 2, "the new session")
-        assert hands.count() == 2
-        hands.press("ctrl+d")
-        assert terminal.wait_exit() == 0
-        assert hands.count() == 1
-
-
+KEY = "sk-first-0123456789abcdef"
 SCRIPT = """\
 [[turn]]
 name = "fails"
@@ -174,80 +102,69 @@ after = "any"
 when = { waiting = true }
 text = "Understood."
 """
-EDITOR = '#!/bin/sh\nprintf "%s\\nadded line\\n" "$(cat "$1")" > "$1"\n'
 
 
-class Day:
-    """A user's day in one session of a project under git."""
-
-    def __init__(self, sandbox: Sandbox, terminal: Terminal) -> None:
-        self.sandbox, self.terminal, self.hands = sandbox, terminal, Hands(terminal)
-        self.project = sandbox.project
-
-    def write(self, text: str) -> None:
-        """Type free text, which is not counted."""
-        self.terminal.type(text)
-        self.terminal.wait_for(text)
-
-    def back(self, *shown: str) -> None:
-        """Press Escape once the last line shows each of these keys, until the prompt has the focus; not counted."""
-        for keys in shown:
-            self.waits_for_keys(keys)
-            self.terminal.press("escape")
-        self.waits_for_keys("Enter Send")
-
-    def waits_for_keys(self, *any_of: str) -> None:
-        self.terminal.wait_until(lambda screen: any(shows_keys(screen, keys) for keys in any_of), f"{any_of}")
-
-    def sees(self, text: str) -> None:
-        self.terminal.wait_for(text)
-
-    def waits(self, is_so: Callable[[], object], what: str) -> None:
-        self.terminal.wait_until(lambda _: is_so(), what)
-
-    def is_copied(self, text: str) -> None:
-        copied = base64.b64encode(text.encode())
-        self.waits(lambda: copied in self.terminal.raw, f"{text!r} to be copied")
-
-    def event(self, kind: type[Event], what: str, **fields: object) -> Any:
-        """Wait for an event of the newest session that has these values, and return it."""
-
-        def fits(event: Event) -> bool:
-            return isinstance(event, kind) and all(getattr(event, name) == value for name, value in fields.items())
-
-        self.waits(lambda: any(map(fits, newest_log(self.sandbox))), what)
-        return next(filter(fits, newest_log(self.sandbox)))
+def first_key(day: Day) -> None:
+    day.hands.press(re.search(r"(\d) OpenAI ", day.sees("OpenAI ", "paste a key"))[1])
+    day.waits_for_keys("Tab Next field")
+    day.hands.paste(KEY)
+    day.sees("2 models")
+    day.hands.press("enter")
+    day.sees("What should we work on?")
 
 
-MODAL = "F1 Help"
-"""The keys that the last line shows while a modal screen is open that does not cover it."""
-PAGE = " Esc Close ─╯"
-"""How the last line ends while a page covers the screen."""
+def retry_after_an_error(day: Day) -> None:
+    day.write("say hello")
+    day.terminal.press("enter")
+    day.waits_for_keys("Enter Retry")
+    day.hands.press("enter")
+    day.sees("Hello.")
 
 
-def shows_keys(screen: str, keys: str) -> bool:
-    """Return whether the last line shows these keys."""
-    line = screen.rstrip().rpartition("\n")[2].strip()
-    return line == MODAL or line.endswith(PAGE) if keys == MODAL else keys in line
+def approve_once(day: Day) -> None:
+    day.waits_for_keys("y Approve")
+    day.hands.press("y")
+    day.waits((day.project / "one").exists, "the command to be run")
 
 
-def sent(day: Day) -> list[str]:
-    return [event.text.strip() for event in newest_log(day.sandbox) if isinstance(event, UserMessage)]
+def never_be_asked_again(day: Day) -> None:
+    day.sees("▌ $ python3")
+    day.waits_for_keys("y Approve")
+    day.hands.press("a")
+    day.sees("y Save the rule and approve")
+    day.hands.press("y")
+    day.sees("Tested.")
 
 
-def newest_log(sandbox: Sandbox) -> list[Event]:
-    """Return the events of the session that was used last."""
-    return log_of(sandbox, list_sessions(sandbox.locations)[0].id)
+def accept_edits(day: Day) -> None:
+    day.hands.press("shift+tab")
+    day.waits(lambda: modes(day.sandbox) == ["edits"], "edits to be accepted")
 
 
-def log_of(sandbox: Sandbox, session_id: str) -> list[Event]:
-    with Store.open(session_path(sandbox.locations, session_id), readonly=True) as store:
-        return list(store.events())
+def plan(day: Day) -> None:
+    day.hands.command("/plan")
+    day.waits(lambda: modes(day.sandbox)[-1] == "plan", "the mode for planning")
 
 
-def id_of(sandbox: Sandbox, title: str) -> str:
-    """Return the id of the session with this title."""
-    return next(each.id for each in list_sessions(sandbox.locations) if each.title == title)
+def copy_the_last_answer(day: Day) -> None:
+    day.hands.press("alt+y")
+    day.is_copied("Tested.")
+
+
+def choose_another_model(day: Day) -> None:
+    day.hands.command("/model deep")
+    day.sees("Model changed to: deep")
+
+
+def start_a_new_session(day: Day) -> None:
+    day.hands.command("/new")
+    day.sees("What should we work on?")
+    day.waits(lambda: len(list_sessions(day.sandbox.locations)) == 2, "the new session")
+
+
+def leave(day: Day) -> None:
+    day.hands.press("ctrl+d")
+    assert day.terminal.wait_exit() == 0
 
 
 def expand_tool_output(day: Day) -> None:
@@ -346,7 +263,7 @@ def write_in_an_editor(day: Day) -> None:
 
 
 def undo_in_the_prompt(day: Day) -> None:
-    day.terminal.type("\x1b[200~a wrong paste\x1b[201~")
+    day.terminal.paste("a wrong paste")
     day.sees("a wrong paste")
     day.hands.press("ctrl+_")
     day.sees("Ask anything")
@@ -499,7 +416,19 @@ def undo_a_change(day: Day) -> None:
     day.back("Esc Close")
 
 
-Flows = tuple[tuple[Callable[[Day], None], int], ...]
+FIRST: Flows = ((first_key, 3), (retry_after_an_error, 1))
+"""The tasks of a newcomer, without a key of any provider."""
+ASKED: Flows = (
+    (approve_once, 1),
+    (never_be_asked_again, 2),
+    (accept_edits, 1),
+    (plan, 2),
+    (copy_the_last_answer, 1),
+    (choose_another_model, 3),
+    (start_a_new_session, 2),
+    (leave, 1),
+)
+"""The tasks of a session in the default mode."""
 WRITING: Flows = (
     (expand_tool_output, 2),
     (jump_to_the_error, 5),
@@ -524,7 +453,7 @@ WRITING: Flows = (
     (rename, 4),
     (switch_the_session, 3),
 )
-"""The flows of the first part of the day in their order, each with the most keystrokes that it may take."""
+"""The tasks of a session that is not asked."""
 CHANGES: Flows = (
     (plan_then_run, 1),
     (reject_with_a_reason, 2),
@@ -532,44 +461,44 @@ CHANGES: Flows = (
     (review_the_diff, 1),
     (undo_a_change, 2),
 )
-"""The flows of the session that is resumed, each with the most keystrokes that it may take."""
+"""The tasks after that session is resumed."""
 
 
-def test_a_day_of_writing_searching_and_changing_takes_few_keystrokes(sandbox: Sandbox):
-    start_project(sandbox)
+@pytest.mark.timeout(120)
+def test_first_key_and_retry_take_few_keystrokes(sandbox: Sandbox):
+    del sandbox.env["OPENAI_API_KEY"]
+    turns = [Turn("Ready."), Fault(400, "odd request"), Turn("Hello.")]
+    with ModelServer(turns, key=KEY, names=["gpt-5", "gpt-5-mini"]) as server:
+        sandbox.env["OPENAI_BASE_URL"] = server.base_url
+        with Terminal(["--workspace", str(sandbox.project)], 120, 34, sandbox.env) as terminal:
+            assert slow_flows(Day(sandbox, terminal), FIRST) == []
+
+
+@pytest.mark.timeout(120)
+def test_approving_and_switching_take_few_keystrokes(sandbox: Sandbox):
+    run = [bash("python3 -m unittest", risk="MEDIUM")] * 2
+    model = sandbox.script(bash("touch one", risk="MEDIUM"), *run, finish("Tested."))
+    sandbox.locations.config.mkdir(parents=True)
+    sandbox.locations.settings_file.write_text('[models.deep]\nmodel = "scripted/demo"\n')
+    arguments = ["test it", "--model", model, "--workspace", str(sandbox.project)]
+    with Terminal(arguments, 120, 34, sandbox.env) as terminal:
+        assert slow_flows(Day(sandbox, terminal), ASKED) == []
+
+
+@pytest.mark.timeout(240)
+def test_writing_searching_and_changing_take_few_keystrokes(sandbox: Sandbox):
+    start_project(sandbox, SCRIPT)
     arguments = ["begin", "--model", f"scripted/{sandbox.home}/script.toml", "--mode", "high"]
     with Terminal(arguments, 120, 34, sandbox.env, cwd=sandbox.project) as terminal:
         day = Day(sandbox, terminal)
         day.sees("That is all.")
-        play(day, WRITING)
+        assert slow_flows(day, WRITING) == []
         terminal.press("ctrl+d")
         assert terminal.wait_exit() == 0
     again = ["resume", id_of(sandbox, "a day at the ledger")]
     with Terminal(again, 120, 34, sandbox.env, cwd=sandbox.project) as terminal:
         day = Day(sandbox, terminal)
         day.sees("Session renamed to a day at the ledger")
-        play(day, CHANGES)
+        assert slow_flows(day, CHANGES) == []
         terminal.press("ctrl+d")
         assert terminal.wait_exit() == 0
-
-
-def play(day: Day, flows: Flows) -> None:
-    """Play the flows; each must take at most its keystrokes, and end in the prompt of an idle session."""
-    for flow, most in flows:
-        day.hands.count()
-        flow(day)
-        count = day.hands.count()
-        assert count <= most, f"{flow.__name__} took {count} keystrokes"
-        day.waits_for_keys("Enter Send", "y Approve")
-
-
-def start_project(sandbox: Sandbox) -> None:
-    """Make the project a git repository with one file, and give the user an editor that adds a line."""
-    (sandbox.project / "ledger.py").write_text("balance = 1\n")
-    (sandbox.home / "script.toml").write_text(SCRIPT)
-    for arguments in (["init", "-q"], ["config", "user.name", "A"], ["config", "user.email", "a@example.org"]):
-        subprocess.run(["git", *arguments], cwd=sandbox.project, check=True)
-    editor = sandbox.home / "editor"
-    editor.write_text(EDITOR)
-    editor.chmod(0o755)
-    sandbox.env |= {"VISUAL": str(editor), "EDITOR": str(editor)}

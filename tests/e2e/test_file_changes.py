@@ -60,7 +60,7 @@ def test_changes_by_another_program_are_noticed_while_the_engine_runs(local_sand
     path.write_text("one\n")
     launch = Launch(
         local_sandbox.locations,
-        Settings(model=local_sandbox.script(finish()), mode="never"),
+        Settings(model=local_sandbox.script(finish()), mode="never", sandbox="off"),
         ID,
         str(local_sandbox.project),
         True,

@@ -1,4 +1,7 @@
-"""A newcomer's first five minutes in a pseudo terminal: from an empty home to an approved edit, keystrokes counted."""
+"""A newcomer's first five minutes in a pseudo terminal: from an empty home to an approved edit, keystrokes counted.
+
+A paste is one keystroke; the API key and the task are free.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import tomllib
 
 import pytest
 
+from tests.e2e.working_day import Day
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Called, Turn, finish
 from tests.sandbox import Sandbox, wait_for
@@ -18,25 +22,6 @@ KEY = "sk-first-0123456789abcdef"
 WRONG = "sk-wrong-fedcba9876543210"
 TASK = "say hello in English"
 MOST_KEYSTROKES = 8
-
-
-class CountingUser:
-    """Presses keys and counts them; a paste is one keystroke, and the text of an API key or a task is free."""
-
-    def __init__(self, terminal: Terminal) -> None:
-        self.terminal = terminal
-        self.keystrokes = 0
-
-    def sees(self, *words: str) -> str:
-        return self.terminal.wait_until(lambda screen: all(word in screen for word in words), f"{words}", 60)
-
-    def presses(self, key: str) -> None:
-        self.keystrokes += 1
-        self.terminal.press(key)
-
-    def pastes(self, text: str, *, is_counted: bool = True) -> None:
-        self.keystrokes += is_counted
-        self.terminal.type(f"\x1b[200~{text}\x1b[201~")
 
 
 def edit(path: str) -> Turn:
@@ -62,33 +47,33 @@ def test_from_an_empty_home_to_an_approved_edit_on_a_server_that_wants_a_key(san
     arguments = ["--workspace", str(sandbox.project)]
     with ModelServer(turns, key=KEY, names=["small-model"]) as server:  # noqa: SIM117
         with Terminal(arguments, *size, sandbox.env) as terminal:
-            user = CountingUser(terminal)
+            user = Day(sandbox, terminal)
             screen = user.sees("Welcome to ohw. Connect a model:", "paste a key", "Other (OpenAI-compatible)")
-            user.presses(re.search(r"(\d) Other", screen)[1])
+            user.hands.press(re.search(r"(\d) Other", screen)[1])
             user.sees("Tab Next field")
-            user.pastes(server.base_url)
+            user.hands.paste(server.base_url)
             user.sees(server.base_url)
-            user.presses("tab")
+            user.hands.press("tab")
             for _ in range(wrong_keys):
-                user.pastes(WRONG, is_counted=False)
+                terminal.paste(WRONG)
                 user.sees("✗ 401: this key was rejected. Paste another one, or Tab to change it.", WRONG[-4:])
-            user.pastes(KEY, is_counted=False)
+            terminal.paste(KEY)
             user.sees(KEY[-4:], "small-model", "1 model")
-            user.presses("enter")
+            user.hands.press("enter")
             user.sees("What should we work on?")
             terminal.type(TASK)
             user.sees(TASK)
-            user.presses("enter")
+            user.hands.press("enter")
             user.sees("hello.txt", "y ", "Hello")
             wait_for(lambda: len(server.requests) == 2, "the edit to be proposed")
             terminal.wait_until(lambda screen: re.search(r"\by approve\b", screen, re.IGNORECASE), "an armed question")
-            user.presses("y")
+            user.hands.press("y")
             wait_for(lambda: file.read_text() == "Hello\n", "the edit")
             user.sees("It says hello.")
             everything = terminal.raw.decode(errors="replace")
             terminal.press("ctrl+q")
             assert terminal.wait_exit() == 0
-    assert user.keystrokes <= MOST_KEYSTROKES
+    assert user.hands.count() <= MOST_KEYSTROKES
     assert KEY[:-4] not in everything
     assert [each for each in server.rejected if each] == [f"Bearer {WRONG}"] * wrong_keys
     settings = tomllib.loads(sandbox.locations.settings_file.read_text())
@@ -97,24 +82,6 @@ def test_from_an_empty_home_to_an_approved_edit_on_a_server_that_wants_a_key(san
     assert stat.S_IMODE(stored.path.stat().st_mode) == 0o600
     assert files_with(sandbox, KEY) == [str(stored.path)]
     assert files_with(sandbox, WRONG) == []
-
-
-@pytest.mark.timeout(120)
-def test_first_key_of_a_provider_takes_three_keystrokes(sandbox: Sandbox):
-    del sandbox.env["OPENAI_API_KEY"]
-    with ModelServer([Turn("Ready.")], key=KEY, names=["gpt-5", "gpt-5-mini"]) as server:
-        sandbox.env["OPENAI_BASE_URL"] = server.base_url
-        with Terminal(["--workspace", str(sandbox.project)], 120, 34, sandbox.env) as terminal:
-            user = CountingUser(terminal)
-            user.presses(re.search(r"(\d) OpenAI ", user.sees("paste a key"))[1])
-            user.sees("Tab Next field")
-            user.pastes(KEY)
-            user.sees(KEY[-4:], "2 models")
-            user.presses("enter")
-            user.sees("What should we work on?", "gpt-5")
-            terminal.press("ctrl+d")
-            assert terminal.wait_exit() == 0
-    assert user.keystrokes == 3
 
 
 @pytest.mark.timeout(120)

@@ -39,11 +39,7 @@ class Newcomer:
         self.sees(words, "Esc Not now")
         self.terminal.press("end")
         self.sees(words, "y approve")
-        self.presses(
-            "y",
-            lambda screen: "esc not now" not in screen or words.lower() not in screen,
-            "the question to be answered",
-        )
+        self.presses("y", lambda screen: words.lower() not in question(screen), "the question to be answered")
 
     def writes(self, line: str) -> None:
         self.terminal.type(line)
@@ -62,6 +58,11 @@ class Newcomer:
             lambda screen: "keys here" not in screen and back.lower() in screen,
             f"{back!r} again",
         )
+
+
+def question(screen: str) -> str:
+    """Return the lines of the open question; the conversation above may have the same words."""
+    return "\n".join(line for line in screen.splitlines() if line.startswith("▌"))
 
 
 def first_screen(user: Newcomer) -> None:

@@ -39,7 +39,7 @@ def test_no_mode_key_or_command_decides_a_postponed_question(sandbox: Sandbox):
         terminal.type("/mode never\r")
         terminal.never_ask()
         wait_for(lambda: modes(sandbox)[-1] == "never", "the mode never")
-        terminal.wait_for("still waits")
+        terminal.wait_for("still needs")
         time.sleep(0.5)
         assert deciders(sandbox) == []
         assert not (sandbox.project / "made-it").exists()
@@ -134,7 +134,7 @@ def test_plain_mode_confirms_never_ask_and_decides_no_open_question(sandbox: San
         terminal.type("/mode never\n")
         answer(terminal, "yes", "Write yes or no:")
         wait_for(lambda: modes(sandbox) == ["never"], "the mode")
-        terminal.wait_for("still waits")
+        terminal.wait_for("still needs")
         assert deciders(sandbox) == []
         leave(terminal)
     with Terminal(("go", *where, "--mode", "never"), 100, 150, sandbox.env) as terminal:

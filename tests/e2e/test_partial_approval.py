@@ -76,7 +76,8 @@ def test_change_by_another_program_is_merged_and_reported(sandbox: Sandbox):
     sandbox.env["OPENAI_API_KEY"] = "sk-of-the-test"
     with ModelServer(turns) as server, Terminal(args(sandbox, server), 110, 60, sandbox.env) as terminal:
         terminal.wait_for("y Approve")
-        terminal.wait_for("notes.txt has changed since the agent read it  +1 −1")
+        terminal.wait_for("notes.txt changed since the agent read it: +1 -1")
+        terminal.wait_for("The other change to notes.txt")
         terminal.wait_for("+ 25, by somebody else")
         terminal.press("y")
         leave(terminal)

@@ -100,7 +100,7 @@ def test_image_reaches_the_model_and_a_queued_message_can_be_edited(sandbox: San
         with Terminal((*address, "--workspace", str(sandbox.project)), 110, 34, sandbox.env) as terminal:
             terminal.never_ask()
             terminal.wait_for("Ask anything")
-            terminal.type(f"\x1b[200~'{shot}'\x1b[201~")
+            terminal.paste(f"'{shot}'")
             terminal.wait_for("64×32 · 1 kB")
             terminal.type("what is this?")
             terminal.press("enter")

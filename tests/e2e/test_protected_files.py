@@ -34,7 +34,7 @@ def test_run_restores_a_hook_and_reports_it(project: Sandbox):
     model = project.script(bash("python3 hook.py"), bash("echo go on"), finish())
     done = project.ohw("run", "go", "--model", model, "--mode", "never")
     assert done.returncode == 0, done.stderr
-    assert f"{HOOK} (new), which no question showed, and put back" in done.stdout + done.stderr
+    assert f"{HOOK} (new), which no question showed, and moved aside" in done.stdout + done.stderr
     assert not (project.project / HOOK).exists()
 
 
@@ -44,7 +44,7 @@ def test_log_and_result_name_the_restored_file(project: Sandbox):
     events = [json.loads(line) for line in done.stdout.splitlines()]
     (taken,) = [event for event in events if event.get("guarded")]
     assert taken["guarded"] == [str(project.project / HOOK)]
-    (result,) = [event for event in events if event["kind"] == "action_observed" and "put back" in json.dumps(event)]
+    (result,) = [event for event in events if event["kind"] == "action_observed" and "moved aside" in json.dumps(event)]
     assert taken["action_id"] == result["action_id"]
 
 
@@ -71,7 +71,7 @@ def test_plain_mode_reports_the_change_and_asks(project: Sandbox):
     model = project.script(bash("python3 hook.py; python3 shell.py"), bash("touch after"), finish("All done."))
     args = ("go", "--plain", "--model", model, "--mode", "high", "--workspace", str(project.project))
     with Terminal(args, 100, 150, project.env) as terminal:
-        terminal.wait_for("and put back")
+        terminal.wait_for("and moved aside")
         answer(terminal, "y")
         terminal.wait_for("All done.")
         leave(terminal)
@@ -100,7 +100,7 @@ def test_changes_by_a_sub_agent_are_restored_and_reported(project: Sandbox):
     done = project.ohw("run", "go", "--model", model, "--mode", "never")
     assert done.returncode == 3, done.stdout
     output = done.stdout + done.stderr
-    assert f"{HOOK} (new), which no question showed, and put back" in output
+    assert f"{HOOK} (new), which no question showed, and moved aside" in output
     assert "~/.bashrc" in output
     assert not (project.project / HOOK).exists()
     assert not (project.project / "after").exists()
@@ -111,5 +111,5 @@ def test_changes_by_a_background_process_are_restored_during_a_later_action(proj
     later = "while ! test -e .git/hooks/pre-commit; do sleep 0.1; done"
     model = project.script(bash(f"{line} > /dev/null 2>&1"), bash(later), finish())
     done = project.ohw("run", "go", "--model", model, "--mode", "never")
-    assert f"{HOOK} (new), which no question showed, and put back" in done.stdout + done.stderr
+    assert f"{HOOK} (new), which no question showed, and moved aside" in done.stdout + done.stderr
     assert not (project.project / HOOK).exists()

@@ -41,7 +41,7 @@ def test_paste_with_y_and_enter_and_a_focusing_click_approve_nothing(sandbox: Sa
         terminal.wait_for("y Approve")
         terminal.type("\x1b[O\x1b[I\x1b[<0;40;17M\x1b[<0;40;17m")  # the window is brought to the front by a click
         terminal.wait_for("y Approve")
-        terminal.type("\x1b[200~y\r\x1b[201~")
+        terminal.paste("y\r")
         terminal.wait_until(lambda screen: "Esc Not now" not in screen, "the paste to go to the prompt")
         assert "action_decided" not in kinds(sandbox)
         terminal.press("backspace")

@@ -37,7 +37,7 @@ def test_session_goes_on_with_another_key_without_a_restart(sandbox: Sandbox, so
             wait_for(lambda: server.rejected, "the call with the old key")
             for key in (WRONG, NEW):
                 terminal.wait_until(lambda screen: "•" not in screen or WRONG[-4:] in screen, "the field for the key")
-                terminal.type(f"\x1b[200~{key}\x1b[201~")
+                terminal.paste(key)
                 terminal.wait_for(key[-4:])
                 terminal.press("enter")
                 if key == WRONG:

@@ -18,7 +18,7 @@ from workbench.files.toml_edit import write_settings
 from workbench.mcp.config import find_servers
 from workbench.rules.rule import Rule, RuleError
 from workbench.rules.rule_files import drop_rule
-from workbench.session.workspace.repository import patterns_above
+from workbench.session.workspace.ignore_patterns import patterns_above
 from workbench.tools import TaskTrackerTool
 from workbench.tools.openapi.documents import BadDocument, load
 from workbench.tools.openapi.source import Source

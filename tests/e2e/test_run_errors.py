@@ -63,8 +63,8 @@ def test_single_server_failure_costs_only_a_wait(sandbox: Sandbox):
         done = run(sandbox, server)
     assert (done.returncode, done.stdout) == (0, "Made it.\n")
     assert (sandbox.project / "made-it").exists()
-    assert "the provider is busy (HTTP 503); try 2 of 5" in done.stderr
-    assert "the provider limits the rate; try 2 of 5 in 1 s" in done.stderr
+    assert "provider busy (HTTP 503); try 2 of 5" in done.stderr
+    assert "rate limited; try 2 of 5 in 1s" in done.stderr
     assert len([event for event in recorded(sandbox) if isinstance(event, ModelResponded)]) == 2
 
 

@@ -176,13 +176,13 @@ def show_screens(terminal: Terminal) -> None:
         pass
     with over(terminal, "/model", "Switch model", "own", "openai/" + MARKUP):
         pass
-    with over(terminal, "ctrl+p", "─ Palette", "keys and guides"):
+    with over(terminal, "ctrl+p", "Enter Open   Esc Close", "keys and guides"):
         look_for(terminal, "own", "openai/" + MARKUP)
     with over(terminal, "/theme", "Enter Use", safe("ohw-hue")):
         pass
     with over(terminal, "/sessions", "Sessions · 1", safe("prompt")):
         pass
-    with over(terminal, "ctrl+p", "─ Palette", "keys and guides"):
+    with over(terminal, "ctrl+p", "Enter Open   Esc Close", "keys and guides"):
         look_for(terminal, "filenew", safe("new"))
     with over(terminal, "/cost", "By model"):
         pass

@@ -177,7 +177,9 @@ def test_other_actions_that_waited_then_are_asked_about_again(sandbox: Sandbox):
 def test_what_was_approved_together_with_it_is_approved_again(sandbox: Sandbox):
     session, _ = stopped_at_a_question(sandbox, call("echo 1 > a.txt"), call("echo 2 > b.txt"))
     with ModelServer([finish_turn("Done.")]) as server:
-        settings = Settings(model="openai/fake", api_base=server.base_url, from_flags=("model", "api_base"))
+        settings = Settings(
+            model="openai/fake", api_base=server.base_url, sandbox="off", from_flags=("model", "api_base")
+        )
         opened = open_session(sandbox.locations, settings, session, **QUIET)
         for action in opened.session.questions():
             approve(opened, action)

@@ -20,12 +20,15 @@ from tests.sandbox import Sandbox, bash, finish, wait_for
 from workbench.client.engine_client import EngineClient, EngineConnection, EngineGone
 from workbench.config.settings import Settings
 from workbench.engine.launch import EngineRefused, Launch
+from workbench.engine.sockets import connect
 from workbench.protocol.commands import (
     AnswerQuestion,
     ApplyChanges,
     ChangeSettings,
     Decide,
+    FindFiles,
     Interrupt,
+    Leave,
     Message,
     Refused,
     RequestControl,
@@ -41,7 +44,7 @@ from workbench.protocol.events import (
     RunEnded,
     UserMessage,
 )
-from workbench.protocol.live import ChangesRated, ControlState, ToolOutput
+from workbench.protocol.live import ChangesRated, ControlState, MatchingFiles, ToolOutput
 from workbench.session.session_names import session_path, socket_path
 from workbench.session.storage.lock import SessionLock
 from workbench.session.storage.store import Store, StoreError
@@ -50,7 +53,7 @@ ID = "20260101-a-test-0001"
 
 
 def launch(sandbox: Sandbox, model: str, *, is_new: bool = True, mode: str = "medium") -> Launch:
-    return Launch(sandbox.locations, Settings(model=model, mode=mode), ID, str(sandbox.project), is_new)
+    return Launch(sandbox.locations, Settings(model=model, mode=mode, sandbox="off"), ID, str(sandbox.project), is_new)
 
 
 def receive_until(connection: EngineConnection, is_last: Callable[[Message], bool]) -> list[Message]:
@@ -177,7 +180,7 @@ def test_unattended_engine_finishes_its_run_and_exits(local_sandbox: Sandbox):
     assert not socket_path(local_sandbox.locations, ID).exists()
 
 
-@pytest.mark.parametrize("pause", [0.0, 0.001, 0.003, 0.01])
+@pytest.mark.parametrize("pause", [0.0, 0.003, 0.095, 0.1, 0.105])
 def test_no_command_is_lost_in_an_engine_that_is_about_to_end(local_sandbox: Sandbox, pause: float):
     started = launch(local_sandbox, local_sandbox.script(finish("Done.")))
     connection = EngineConnection.open(started)
@@ -192,6 +195,82 @@ def test_no_command_is_lost_in_an_engine_that_is_about_to_end(local_sandbox: San
         titles = [getattr(message, "title", None) for message in receive_until(connection, _is_titled(number))]
         assert f"title {number}" in titles
     connection.close()
+
+
+def test_a_connection_that_was_just_made_keeps_the_engine(local_sandbox: Sandbox):
+    started = launch(local_sandbox, local_sandbox.script(finish("Done.")))
+    connection = EngineConnection.open(started)
+    engine = connection.engine_pid
+    for _ in range(20):
+        waiting = connect(socket_path(local_sandbox.locations, ID), 5)
+        connection.close()
+        assert waiting is not None
+        connection = EngineConnection.open(replace(started, is_new=False))
+        waiting.close()
+        assert connection.engine_pid == engine
+    connection.close()
+
+
+def test_a_screen_that_waits_for_the_end_gets_every_event(local_sandbox: Sandbox):
+    model = local_sandbox.script(bash("touch made-it"), finish("All done."))
+    connection = EngineConnection.open(launch(local_sandbox, model, mode="never"))
+    received: list[int] = []
+    connection.send_command(SendMessage(text="begin"))
+    received += [getattr(each, "seq", 0) for each in receive_until(connection, lambda each: isinstance(each, RunEnded))]
+    connection.send_command(Leave(waits=True))
+    with suppress(EngineGone):
+        while True:
+            seen_by(connection, received)
+    assert [seq for seq in received if seq] == [event.seq for event in log(local_sandbox)]
+    connection.close()
+
+
+def test_a_screen_does_not_wait_for_an_end_that_another_one_prevents(local_sandbox: Sandbox):
+    first = EngineConnection.open(launch(local_sandbox, local_sandbox.script(finish("All done."))))
+    second = EngineConnection.open(launch(local_sandbox, "", is_new=False))
+    receive_until(first, lambda each: isinstance(each, ControlState) and each.others == 1)
+    first.send_command(Leave(waits=True))
+    with pytest.raises(EngineGone):
+        receive_until(first, lambda message: False)
+    receive_until(second, lambda each: isinstance(each, ControlState) and each.has_control)
+    second.send_command(SendMessage(text="begin"))
+    receive_until(second, lambda message: isinstance(message, RunEnded))
+    first.close()
+    second.close()
+
+
+@pytest.mark.parametrize("parting", [Leave(stop=True), Leave(waits=True)])
+def test_a_view_cannot_end_the_run_however_it_leaves(local_sandbox: Sandbox, parting: Leave):
+    model = local_sandbox.script(bash("touch begun; until test -e go; do sleep 0.01; done"), finish("All done."))
+    owner = EngineConnection.open(launch(local_sandbox, model, mode="never"))
+    owner.send_command(SendMessage(text="begin"))
+    wait_for((local_sandbox.project / "begun").exists, "the command to run")
+    view = EngineConnection.open(launch(local_sandbox, "", is_new=False), is_viewer=True)
+    owner.close()
+    receive_until(view, lambda each: isinstance(each, ControlState) and each.others == 0)
+    view.send_command(parting)
+    with pytest.raises(EngineGone):  # it is let go at once, and does not wait for the end
+        receive_until(view, lambda message: False)
+    (local_sandbox.project / "go").touch()
+    wait_for(lambda: gone(view.engine_pid), "the engine to end after its run")
+    view.close()
+    assert [event.reason for event in log(local_sandbox) if isinstance(event, RunEnded)] == ["finished"]
+
+
+def test_an_engine_does_not_stay_for_a_view(local_sandbox: Sandbox):
+    owner = EngineConnection.open(launch(local_sandbox, local_sandbox.script(finish("All done."))))
+    view = EngineConnection.open(launch(local_sandbox, "", is_new=False), is_viewer=True)
+    owner.close()
+    with pytest.raises(EngineGone):
+        receive_until(view, lambda message: False)
+    view.close()
+    wait_for(lambda: not local_sandbox.engines(), "the engine to end")
+
+
+def test_a_view_starts_no_engine(local_sandbox: Sandbox):
+    with pytest.raises(EngineRefused, match="not running any more"):
+        EngineConnection.open(launch(local_sandbox, "", is_new=False), is_viewer=True)
+    assert not local_sandbox.processes()
 
 
 def _is_titled(number: int) -> Callable[[Message], bool]:
@@ -249,6 +328,35 @@ def test_change_of_another_session_is_rated_first_and_then_written(local_sandbox
     screen.send_command(msgspec.structs.replace(command, risk=rated.risk))
     receive_until(screen, lambda message: isinstance(message, FilesChanged) and message.session == "20260101-other")
     assert path.read_text() == "theirs\n"
+    screen.close()
+    wait_for(lambda: gone(screen.engine_pid), "the engine to end")
+
+
+def test_screen_without_control_finds_files_that_it_may_mention(local_sandbox: Sandbox):
+    (local_sandbox.project / "notes.md").write_text("x\n")
+    first = EngineConnection.open(launch(local_sandbox, local_sandbox.script(finish())))
+    second = EngineConnection.open(launch(local_sandbox, "", is_new=False))
+    second.send_command(FindFiles(query="note"))
+    received = receive_until(second, lambda message: isinstance(message, MatchingFiles) and bool(message.paths))
+    assert MatchingFiles(query="note", paths=("notes.md",)) in received
+    assert not any(isinstance(message, Refused) for message in received)
+    for screen in (first, second):
+        screen.close()
+    wait_for(lambda: gone(first.engine_pid), "the engine to end")
+
+
+def test_engine_finds_what_a_message_mentions_if_the_screen_does_not(local_sandbox: Sandbox):
+    for name in ("a.md", "b.md"):
+        (local_sandbox.project / name).write_text(f"{name}\n")
+    screen = EngineConnection.open(launch(local_sandbox, local_sandbox.script(finish())))
+    screen.send_command(SendMessage(text="see @a.md, @b.md and @c.md", mentions=None, written="see @a.md, [pasted]"))
+    (message,) = [
+        each
+        for each in receive_until(screen, lambda message: isinstance(message, UserMessage))
+        if isinstance(each, UserMessage)
+    ]
+    assert message.mentions == ("a.md",)
+    assert [file.text for file in message.attached] == ["a.md\n"]
     screen.close()
     wait_for(lambda: gone(screen.engine_pid), "the engine to end")
 

@@ -6,8 +6,9 @@ from markdown_it import MarkdownIt
 
 from tests.tui.sample_session import Script, working_session
 from workbench.session.storage.store import Store
-from workbench.view.transcript.formats import markdown_of, page_of
-from workbench.view.transcript.transcript import Recorded
+from workbench.view.transcript.html import page_of
+from workbench.view.transcript.markdown import markdown_of
+from workbench.view.transcript.transcript import Recorded, RecordedState
 
 EVIL = (
     "<script>alert(1)</script>",
@@ -22,11 +23,14 @@ EVIL = (
     "a `<b>` and \\`<script>\\`",
     "\x1b]52;c;aGk=\x07\u202e\x9b31m\x00",
     "| a |\n|---|\n| <script> |",
+    '| a | b |\n|--:|:-:|\n| 1 | <td style="text-align:left"> |',
     "&lt;script&gt; --> ]]> {{x}}",
 )
 TAGS = {"html", "head", "meta", "title", "style", "body", "h1", "h2", "h3", "h4", "h5", "h6", "dl", "dt", "dd"}
 TAGS |= {"section", "p", "div", "details", "summary", "pre", "ins", "del", "ul", "ol", "li", "strong", "em", "code"}
 TAGS |= {"blockquote", "table", "thead", "tbody", "tr", "th", "td", "hr", "br"}
+PAGE = {"header", "aside", "nav", "main", "a", "i", "small", "input", "output", "button", "dialog", "kbd", "script"}
+"""The tags that only the page has, around the session and for its own operation."""
 
 
 def evil_session(text: str) -> Script:
@@ -44,7 +48,7 @@ class Reader(HTMLParser):
 
     def handle_starttag(self, tag, attrs):
         self.found.append((tag, tuple(attrs)))
-        self.open += [tag] if tag not in ("meta", "br", "hr") else []
+        self.open += [tag] if tag not in ("meta", "br", "hr", "input", "img") else []
 
     def handle_startendtag(self, tag, attrs):
         self.found.append((tag, tuple(attrs)))
@@ -65,11 +69,13 @@ def read_page(page: str) -> Reader:
 
 @pytest.mark.parametrize("text", EVIL)
 def test_session_text_never_becomes_html_markup(text):
-    page = "\n".join(page_of(evil_session(text).state()))
+    page, harmless = ("\n".join(page_of(evil_session(each).recorded())) for each in (text, "harmless"))
     reader = read_page(page)
-    assert {tag for tag, _ in reader.found} <= TAGS
-    allowed = ("class", "lang", "charset", "http-equiv", "content", "name", "start")
-    assert {name for _, attrs in reader.found for name, _ in attrs} <= set(allowed)
+    assert {tag for tag, _ in reader.found} <= TAGS | PAGE
+    own = [found for found in read_page(harmless).found if found[0] in PAGE | {"style", "meta"}]
+    assert [found for found in reader.found if found[0] in PAGE | {"style", "meta"}] == own
+    in_session = reader.found[reader.found.index(("main", ())) : reader.found.index(("dialog", (("id", "keys"),)))]
+    assert {name for _, attrs in in_session for name, _ in attrs} <= {"class", "id", "open", "start"}
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", page)
 
 
@@ -86,7 +92,7 @@ def test_session_text_never_becomes_html_or_links_in_markdown(text):
 
 def test_transcript_contains_messages_actions_and_changes():
     state = working_session().state()
-    for text in ("\n".join(markdown_of(state)), read_page("\n".join(page_of(state))).text):
+    for text in ("\n".join(markdown_of(state)), read_page("\n".join(page_of(RecordedState(state)))).text):
         for words in (
             "Fix the failing test.",
             "pytest -q",

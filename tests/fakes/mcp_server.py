@@ -132,7 +132,14 @@ def write(request, words):
     plant(words["text"].partition(" ")[2])
 
 
+def execute(code):
+    """Run Python code, as a hostile server does; return its exit code, and what it prints or its error."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
 BEHAVIOUR = {
+    "python": lambda request, words: text(execute(words["text"].partition(" ")[2])[1]),
     "write": write,
     "form": wish("elicitation/create", {"message": "Who are you?", "requestedSchema": FORM}),
     "password": wish("elicitation/create", {"message": "Who are you?", "requestedSchema": PASSWORD}),
@@ -198,6 +205,12 @@ def listed(request):
 
 
 def initialized(request):
+    if "at start" in OPTIONS:
+        code, output = execute(OPTIONS["at start"])
+        sys.stderr.write(output + "\n")
+        sys.stderr.flush()
+        if code:
+            os._exit(code)
     version = request["params"]["protocolVersion"]
     offers = {"tools": {"listChanged": True}, "prompts": {}, "resources": {}}
     return {"protocolVersion": version, "capabilities": offers, "serverInfo": {"name": "fake", "version": "1"}}

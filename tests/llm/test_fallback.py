@@ -246,7 +246,7 @@ def test_fallback_models_of_a_fallback_model_come_after_it(chain):
 def test_a_cancel_asks_no_further_model(chain, moment):
     fault = Fault(503, headers={"retry-after": "30"}) if moment == "waiting" else Fault(402)
     both = chain([fault], [Fault(kind="silent")])
-    until = {"waiting": "in 30 s", "switching": "asking two", "asking": ""}[moment]
+    until = {"waiting": "in 30s", "switching": "asking two", "asking": ""}[moment]
 
     def stop(delta: Delta) -> None:
         if until and until in delta.text:

@@ -198,7 +198,7 @@ def test_requested_wait_is_counted_down_in_seconds(monkeypatch):
 
     assert with_retries(call, lambda delta: notices.append(delta.text), clock.cancel) == "here"
     assert clock.now == 7
-    assert [text.rpartition(" in ")[2] for text in notices] == [f"{left} s" for left in range(7, 0, -1)]
+    assert [text.rpartition(" in ")[2] for text in notices] == [f"{left}s" for left in range(7, 0, -1)]
 
 
 def test_excessive_wait_is_reported_at_once(trial):

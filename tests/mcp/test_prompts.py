@@ -129,7 +129,7 @@ def test_engine_fetches_prompts_and_shows_a_servers_questions(sandbox, monkeypat
     model = sandbox.script(
         {"tool": "peek", "arguments": {"text": "address"}}, {"tool": "finish", "arguments": {"message": "Done."}}
     )
-    settings = Settings(model=model, mcpServers={"fake": fake_server(sandbox.home)})
+    settings = Settings(model=model, sandbox="off", mcpServers={"fake": fake_server(sandbox.home)})
     approve_all(sandbox.locations, dict(settings.mcpServers), sandbox.project)
     launch = Launch(sandbox.locations, settings, "20260101-a-test-0001", str(sandbox.project), True)
     connection = EngineConnection.open(launch, last_seq=0)

@@ -39,7 +39,7 @@ def test_writes_of_calls_to_protected_files_are_restored_and_reported(repo: Sand
     calls = [call(tool, f"write {path}") for path in paths for tool in ("echo", "peek")]
     done, events, _ = run(repo, *calls, mode="never")
     assert guarded(events) == [str(path) for path in paths for _ in ("echo", "peek")]
-    assert (done.stderr + done.stdout).count(", and put back") >= len(calls)
+    assert (done.stderr + done.stdout).count(", and moved aside") >= len(calls)
     assert not any(path.exists() for path in paths)
 
 

@@ -17,6 +17,16 @@ SERVERS = {
 }
 
 
+def test_no_server_that_runs_outside_is_left_out(tmp_path):
+    outside = {f"outside{number}": {"command": "sh", "sandbox": False} for number in range(9)}
+    inside = {f"more{number}": {"command": "sh"} for number in range(10)}
+    (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": {**inside, **outside}}))
+    question = trust_question(Locations(*(tmp_path / name for name in ("c", "d", "s", "r"))), tmp_path, (), set())
+    assert question is not None
+    lines = started_by(question, ".mcp.json")
+    assert lines == [*(f"{name}: outside the sandbox: sh" for name in outside), "and 10 more"]
+
+
 async def test_trust_screen_shows_what_would_be_started(tmp_path):
     (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": SERVERS}))
     where = Locations(*(tmp_path / name for name in ("c", "d", "s", "r")))
@@ -32,8 +42,8 @@ async def test_trust_screen_shows_what_would_be_started(tmp_path):
     app = workbench_app(FakeClient(), directory=tmp_path)
     async with app.run_test(size=(140, 40)) as pilot:
         await app.push_screen(TrustScreen(question, lambda text: None))
-        await wait_until(pilot, lambda: app.screen.query("#trust-said"))
-        message = str(app.screen.query_one("#trust-said").render())
+        await wait_until(pilot, lambda: app.screen.query("#trust-text"))
+        message = str(app.screen.query_one("#trust-text").render())
         assert all(line in message for line in lines)
     (tmp_path / ".mcp.json").write_text("[]")
     assert "must contain" in started_by(question, ".mcp.json")[0]

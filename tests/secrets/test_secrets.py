@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import workbench
-from workbench.secrets.masker import SecretMasker, mask, masks_in
+from workbench.secrets.masker import SecretMasker, mask, masks_in, strings_in
 from workbench.secrets.secret_names import holds_login
 from workbench.secrets.stream import SecretStream
 
@@ -665,6 +665,52 @@ def test_known_value_is_masked_when_encoded_or_wrapped(text):
     masked = secrets.masked(f"before\n{text}\nbehind")
     assert masked.split() == ["before", "‹secret", "MY_KEY›", "behind"]
     assert secrets.may_stand_in(text) or "\n" in text
+    assert secrets.may_stand_in_any(["before", text, "behind"])
+
+
+def test_search_of_many_texts_at_once_misses_nothing_that_would_be_masked():
+    secrets = SecretMasker()
+    secrets.add("MY_KEY", KNOWN_VALUE)
+    harmless = {"path": "src/a.py", "lines": ["def parse(text):", "    return int(text)"], "data": KNOWN_VALUE}
+    assert not secrets.may_stand_in_any(strings_in(harmless))
+    assert secrets.masked_data(harmless) == harmless
+    for text in (
+        KNOWN_VALUE,
+        f"{KNOWN_VALUE[:9]}\n{KNOWN_VALUE[9:]}",
+        "ghp_" + "a1B2c3D4e5" * 4,
+        "password = 'Xy7-qqq9'",
+    ):
+        data = {"deep": [{"inside": ("a", text)}], **harmless}
+        assert secrets.masked_data(data)["deep"] != data["deep"]
+        assert secrets.may_stand_in_any(strings_in(data))
+
+
+ENDINGS = st.sampled_from(
+    [
+        "<config><password>Xy7qqq9zz",
+        "token: Xy7qqq9zz",
+        "API_TOKEN=Xy7qqq9zz",
+        'x = {"password": "Xy7-qqq9"',
+        "Bearer a1B2c3D4",
+    ]
+)
+"""Texts that end with a secret, or nearly."""
+
+
+@given(st.lists(TEXTS.map("".join) | ENDINGS, min_size=1, max_size=4))
+@settings(max_examples=200, deadline=None)
+def test_search_of_many_texts_finds_what_is_masked_in_one(texts):
+    secrets = SecretMasker()
+    secrets.add("MY_KEY", KNOWN_VALUE)
+    if any(secrets.masked(text) != text for text in texts):
+        assert secrets.may_stand_in_any(texts)
+
+
+def test_text_that_ends_with_a_secret_is_found_before_others():
+    secrets = SecretMasker()
+    text = "<config><password>Xy7qqq9zz"
+    assert secrets.masked(text) != text
+    assert secrets.may_stand_in_any([text, "behind"])
 
 
 def test_known_multi_line_value_is_masked_in_a_long_text():

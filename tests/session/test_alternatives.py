@@ -24,7 +24,7 @@ OFF = dict.fromkeys(("execute_bash", "str_replace_editor", "glob", "grep", "web_
 NEEDS = {
     "bash": (bash("ls"), "There is no bash", {}),
     "ipython": (CELL, "There is no IPython", {"execute_ipython_cell": True}),
-    "chromium": (PAGE, "There is no Chromium", {"browser": True}),
+    "chromium": (PAGE, "there is no Chromium", {"browser": True}),
 }
 
 

@@ -296,7 +296,7 @@ def test_always_rule_leaves_waiting_actions_and_counts_its_matches(shelled, tmp_
     d.decide(first, always=AlwaysRule(rule, "session"))
     d.run()
     assert asked(d) == ["touch other", "make a"]
-    assert "1 waiting action fits the new rule; it still waits for your decision" in offers(d)
+    assert "1 pending action matches the new rule; it still needs your decision" in offers(d)
     d.answer("rejected")
     d.answer("rejected")
     assert len(results(d)) == 3
@@ -307,7 +307,7 @@ def test_mode_that_would_allow_waiting_actions_decides_none_and_counts_them(harn
     d.session.set(mode="never")
     d.run()
     assert (d.notes, asked(d)) == ([], ["one", "two", "three"])
-    assert offers(d) == ["3 waiting actions fit the new mode; they still wait for your decision"]
+    assert offers(d) == ["3 pending actions match the new mode; they still need your decision"]
     for _ in range(3):
         d.answer()
     assert d.notes == ["one", "two", "three"]

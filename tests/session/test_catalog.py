@@ -12,11 +12,11 @@ from msgspec.structs import replace
 from workbench.config.locations import Locations
 from workbench.errors import UsageError
 from workbench.protocol.events import ModelResponded, RunEnded, SessionStarted, UserMessage
-from workbench.session.session_factory import checked_workspace
 from workbench.session.session_names import new_id, session_path
 from workbench.session.storage.lock import SessionInUse, SessionLock, holder
 from workbench.session.storage.session_list import find_session, last_session, list_sessions
 from workbench.session.storage.store import Store
+from workbench.session.workspace_check import checked_workspace
 
 
 def places(home: Path) -> Locations:

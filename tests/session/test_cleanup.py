@@ -12,8 +12,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 
+from tests.sandbox import wait_for
 from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.processes import leftovers
@@ -196,6 +198,25 @@ def test_processes_left_by_shells_of_ended_processes_are_killed(
     assert not directory.exists()
     other.kill()
     other.wait()
+
+
+def test_a_process_that_a_killed_supervisor_has_stopped_is_killed_although_it_lacks_the_mark():
+    script = "env -u OHW_SHELL setsid sleep 60 & echo $!; sleep 0.2; kill -STOP $!; echo stopped; wait"
+    env = {"OHW_SHELL": "one", "PATH": os.environ["PATH"]}
+    with subprocess.Popen(["bash", "-c", script], env=env, stdout=subprocess.PIPE, text=True) as supervisor:
+        assert supervisor.stdout is not None
+        stopped = psutil.Process(int(supervisor.stdout.readline()))
+        supervisor.stdout.readline()
+        end_marked(["one"])
+        assert supervisor.wait(10) == -signal.SIGKILL
+        assert wait_for(lambda: has_ended(stopped), "the end of what was stopped")
+
+
+def has_ended(process: psutil.Process) -> bool:
+    try:
+        return process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 @pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP])

@@ -12,7 +12,7 @@ from workbench.protocol.events import (
     UserMessage,
     VersionTaken,
 )
-from workbench.session.storage.jsonl import export_lines, import_lines
+from workbench.session.storage.jsonl import import_lines
 from workbench.session.storage.store import Store, StoreError
 from workbench.session.workspace.revert import RevertError, revert
 
@@ -21,7 +21,7 @@ from workbench.session.workspace.revert import RevertError, revert
 def lines(tmp_path):
     with Store.create(tmp_path / "a.ohw") as store:
         store.append(SessionStarted(id="a", workspace="/x", model="m", mode="ask"), UserMessage(text="é" * 20_000))
-        return list(export_lines(store))
+        return [line for _, line in store.lines()]
 
 
 def test_exported_session_is_imported_unchanged(lines, tmp_path):
@@ -72,7 +72,7 @@ def test_files_outside_the_workspace_of_an_import_cannot_be_reverted(tmp_path):
     )
     with Store.create(tmp_path / "a.ohw") as store:
         store.append(SessionStarted(id="a", workspace=str(workspace), model="m", mode="ask"), *events)
-        lines = list(export_lines(store))
+        lines = [line for _, line in store.lines()]
     with import_lines(lines, tmp_path / "b.ohw", model="m", mode="ask") as again:
         _, changed, version, observed, assessed = list(again.events())[:5]
     for files in (changed.files, version.files, observed.files_changed, assessed.preview):

@@ -40,7 +40,7 @@ from workbench.protocol.events import (
 from workbench.session.session_factory import OpenedSession, open_session
 from workbench.session.session_names import session_path
 from workbench.session.state import State
-from workbench.session.storage.jsonl import export_lines, import_lines
+from workbench.session.storage.jsonl import import_lines
 from workbench.session.storage.lock import SessionLock, lock_path
 from workbench.session.storage.session_list import find_session, list_sessions
 from workbench.session.storage.store import Store, not_ours
@@ -101,7 +101,7 @@ def test_model_of_an_imported_command_is_not_asked(where: Locations, tmp_path: P
     ]
     with Store.create(tmp_path / "theirs.session") as store:
         store.append(*events)
-        lines = [*export_lines(store)]
+        lines = [line for _, line in store.lines()]
     with import_lines(lines, tmp_path / "x.session", model="openai/mine", mode="ask") as store:
         state = State()
         for event in store.events():
@@ -153,7 +153,7 @@ def test_nothing_open_in_an_import_continues_by_itself(where: Locations, tmp_pat
     rule = SettingsChanged(mode="never", rule="allow execute_bash touch *", model="openai/evil", max_steps=9_999)
     with Store.create(tmp_path / "theirs.session") as store:
         store.append(SessionStarted(id=NAME, workspace=str(workspace), model="m", mode="never"), rule, *OPEN[tail])
-        lines = list(export_lines(store))
+        lines = [line for _, line in store.lines()]
     state = State()
     with import_lines(lines, path, model="scripted/demo", mode="high") as store:
         for event in store.events():
@@ -177,7 +177,7 @@ def test_sub_agents_changes_outside_the_workspace_cannot_be_reverted(tmp_path: P
             SessionStarted(id="a", workspace=str(workspace), model="m", mode="ask"),
             DelegateStep(action_id="1", agent="helper", session="b", event=seen),
         )
-        lines = list(export_lines(store))
+        lines = [line for _, line in store.lines()]
     with import_lines(lines, tmp_path / "b.ohw", model="m", mode="ask") as again:
         step = list(again.events())[1]
     assert isinstance(step, DelegateStep)

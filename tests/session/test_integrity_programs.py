@@ -201,7 +201,7 @@ def test_only_names_are_compared_in_a_directory_with_many_programs(repo, home, m
 
 def test_own_version_repository_is_not_a_repository_of_the_project(home):
     locations = Locations.from_environment()
-    protected = ProtectedFiles(str(home), str(home), data=str(locations.data))
+    protected = ProtectedFiles(str(home), str(home), own=(str(locations.data),))
     before = protected.scan()
     SnapshotRepository(locations, home, "one").prepare()
     subprocess.run(["git", "init", "-q", "--bare", "store"], cwd=home, check=True)

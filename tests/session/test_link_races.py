@@ -14,7 +14,7 @@ from workbench.files.root_directory import Root
 from workbench.files.stat_keys import stat_key
 from workbench.protocol.events import FileDelta
 from workbench.risk.protected_state import PathChange, PathState
-from workbench.session.actions.integrity import restore_protected
+from workbench.sandbox.set_aside import restore_protected
 from workbench.session.workspace.repository import SnapshotRepository
 from workbench.session.workspace.restore import restore, restore_paths
 from workbench.session.workspace.revert import revert
@@ -80,7 +80,7 @@ def puts_back(race: Race) -> bool:
     after = PathState("file", 0o644, b"two", b"two\n", stat_key(info), True) if info else None
     before = PathState("file", 0o644, b"one", b"one\n", (), True)
     change = PathChange(f"{race.workspace}/{race.path}/file", before, after)
-    return restore_protected(change, race.root, race.base / "aside" / str(race.number))
+    return restore_protected(change, [race.root], race.base / "aside" / str(race.number)).is_done
 
 
 def removes_what_is_new(race: Race) -> bool:
@@ -88,7 +88,7 @@ def removes_what_is_new(race: Race) -> bool:
     info = race.change()
     after = PathState("file", 0o644, b"two", b"two\n", stat_key(info), True) if info else None
     change = PathChange(f"{race.workspace}/{race.path}/file", None, after)
-    return after is not None and restore_protected(change, race.root, race.base / "aside" / str(race.number))
+    return after is not None and restore_protected(change, [race.root], race.base / "aside" / str(race.number)).is_done
 
 
 def downloads(race: Race) -> bool:
@@ -124,7 +124,7 @@ def test_no_restored_file_or_download_leaves_the_workspace(sides, tmp_path, writ
     work, times = WRITES[write]
     before, results = state_of(outside), {True: 0, False: 0}
     # A write checks the file before and after, so the file must not change meanwhile.
-    pause = 0.0005 if what == "file" else 0
+    pause = 0.002 if what == "file" else 0
     with held(Race(workspace, path, tmp_path)) as race, flipping(workspace, outside, what, pause, renews=True):
         wants_both = (write, what) != ("download", "file")  # a new name is never the swapped one
         while sum(results.values()) < times or (wants_both and not all(results.values())):

@@ -55,7 +55,7 @@ def _told_hunks(one: Rewriting) -> list[int]:
         diff = compare(file.path, file.before, file.after)
         part = one.result.partition(f"\n{file.path}: ")[2].split("\n\n/")[0]
         outcome = part.splitlines()[0]
-        said = re.findall(r"^Hunk (\d+) \([^)]*\): taken", part, re.MULTILINE)
+        said = re.findall(r"^Hunk (\d+) \([^)]*\): accepted\.", part, re.MULTILINE)
         if not said and outcome in ("deleted.", "made as you proposed it.", "written as you proposed it."):
             said = range(1, len(diff.hunks) + 1)
         taken += [first + int(number) - 1 for number in said]

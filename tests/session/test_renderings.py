@@ -26,7 +26,9 @@ from workbench.view.formatting.cards import RENDERED_LINES, card
 from workbench.view.formatting.detail import detail_text
 from workbench.view.reducer import apply
 from workbench.view.state import SessionState
-from workbench.view.transcript.formats import markdown_of, page_of
+from workbench.view.transcript.html import page_of
+from workbench.view.transcript.markdown import markdown_of
+from workbench.view.transcript.transcript import RecordedState
 
 SECRET = "sk-ant-api03-" + "Ab3dEf6hIj" * 5
 
@@ -120,7 +122,7 @@ def shown_by(front_end: str, events: list[Any]) -> str:
         case "markdown":
             return "\n".join(markdown_of(state))
         case "html":
-            return "\n".join(page_of(state)).replace("&lt;", "<").replace("&gt;", ">")
+            return "\n".join(page_of(RecordedState(state))).replace("&lt;", "<").replace("&gt;", ">")
     out = io.StringIO()
     narrator = Narrator(out.write)
     for event in events:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -38,10 +41,10 @@ from workbench.session.saved_state import NAME, Reducers, StateCache
 from workbench.session.session_factory import OpenedSession, open_session
 from workbench.session.session_names import session_path, state_directory
 from workbench.session.state import State
-from workbench.session.storage import signatures
+from workbench.session.storage import signatures, store
 from workbench.session.storage.event_rows import UNCHECKED, checksum
 from workbench.session.storage.signatures import key_path, sign_content
-from workbench.session.storage.store import Store
+from workbench.session.storage.store import Store, StoreError
 from workbench.session.storage.store_files import log_of
 from workbench.session.turn.context_window import ModelContext
 
@@ -275,6 +278,60 @@ def test_killed_engine_leaves_a_state_that_later_events_are_added_to(where, load
     assert loaded[0] == loaded[1]
     stored_file(where).unlink()
     assert turn == reducers(where).state.turn > 1
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from tests.session.test_saved_state import opened
+from workbench.config.locations import Locations
+opened(Locations(*(Path(sys.argv[1]) / name for name in "cdsr"))).session.send("one more")
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def kill_engine(where: Locations) -> None:
+    """Open the session in another process, send a message and kill the process."""
+    command = [sys.executable, "-c", KILLED, str(where.config.parent)]
+    assert subprocess.run(command, check=False, cwd=Path(__file__).parents[2]).returncode == -signal.SIGKILL
+    assert log_of(log(where)).stat().st_size
+
+
+@pytest.fixture
+def checks(monkeypatch) -> list[Path]:
+    """The files that were checked as a whole."""
+    paths: list[Path] = []
+    real = store.check_whole
+    monkeypatch.setattr(store, "check_whole", lambda path, db: (paths.append(path), real(path, db)))
+    return paths
+
+
+def test_after_a_kill_only_the_log_beside_the_file_is_checked(where, loaded, checks):
+    kill_engine(where)
+    turn = reducers(where).state.turn
+    assert (checks, loaded[0] > 1_000) == ([], True)
+    stored_file(where).unlink()
+    assert turn == reducers(where).state.turn > 1
+    assert checks == [log(where)]
+
+
+def test_after_a_kill_a_damaged_log_beside_the_file_is_noticed(where):
+    kill_engine(where)
+    content = bytearray(log_of(log(where)).read_bytes())
+    content[200] ^= 1
+    log_of(log(where)).write_bytes(content)
+    with pytest.raises(StoreError, match="cannot be read"):
+        opened(where)
+
+
+def test_after_a_kill_a_file_that_something_else_wrote_is_checked_as_a_whole(where, checks):
+    kill_engine(where)
+    with log(where).open("r+b") as file:
+        file.seek(log(where).stat().st_size // 2)
+        file.write(b"\0" * 10_000)
+    with pytest.raises(StoreError, match="damaged"):
+        opened(where)
+    assert checks == [log(where)]
 
 
 def test_short_session_has_no_stored_state(tmp_path):

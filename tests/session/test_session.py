@@ -80,6 +80,19 @@ def test_rejection_reaches_the_model_with_its_note(harness):
     assert second == "noted two"
 
 
+def test_rejection_that_stops_ends_the_run_before_anything_else_starts(harness):
+    d = harness(calls(NOTE, ("note", {"text": "two"}, "LOW")), says("ok"))
+    d.session.send("go")
+    d.run()
+    d.answer("rejected", stop=True)
+    assert (d.session.phase, d.session.ended, len(d.agent.requests)) == ("idle", "interrupted", 1)
+    assert d.notes == []
+    d.session.send("because of the weather")
+    d.run()
+    assert d.agent.requests[-1][-1]["content"] == "because of the weather"
+    assert faults_of(d.agent.requests[-1]) == []
+
+
 def test_decision_must_match_what_was_shown(harness):
     d = harness(calls(NOTE))
     d.session.send("go")

@@ -125,7 +125,7 @@ def test_partial_approval_of_a_merge_keeps_the_others_change(shared):
     one.harness.answer("edited", hunks=(1,))
     assert one.file.read_text() == theirs + "end\n"
     assert "Hunk 1 (line 3): not accepted." in one.result
-    assert "Hunk 2 (new lines after line 20): taken." in one.result
+    assert "Hunk 2 (new lines after line 20): accepted." in one.result
     assert "changed since you last saw it: +1 -1" in one.result
 
 

@@ -84,14 +84,20 @@ class SessionMachine(RuleBasedStateMachine):
                 return
 
     @precondition(lambda self: self.harness.session.question is not None)
-    @rule(verdict=st.sampled_from(["approved", "rejected"]), stale=st.booleans(), at=st.integers(0, 5))
-    def the_user_decides(self, verdict, stale, at):
+    @rule(
+        verdict=st.sampled_from(["approved", "rejected"]),
+        stale=st.booleans(),
+        at=st.integers(0, 5),
+        stop=st.booleans(),
+    )
+    def the_user_decides(self, verdict, stale, at, stop):
         """Decide any of the open questions, in any order."""
         waiting = self.harness.waiting()
         question = waiting[at % len(waiting)]
         print_ = "stale" if stale else question.assessed.fingerprint
         try:
-            self.harness.session.decide(question.proposed.action_id, verdict, fingerprint=print_)
+            self.harness.session.decide(question.proposed.action_id, verdict, fingerprint=print_, stop=stop)
+            assert not stop or self.harness.session.phase == "idle"
         except CommandError:
             assert stale
             assert verdict == "approved"

@@ -117,6 +117,10 @@ class Terminal:
         """Type text as it is."""
         self.process.send(text)
 
+    def paste(self, text: str) -> None:
+        """Paste text, bracketed as terminals do it."""
+        self.process.send(f"\x1b[200~{text}\x1b[201~")
+
     def resize(self, columns: int, rows: int) -> None:
         """Give the terminal another size."""
         self.screen = Screen(columns, rows)

@@ -8,11 +8,12 @@ import pytest
 from rich.segment import Segment
 from textual.color import Color
 
-from tests.sandbox import Sandbox
+from tests.sandbox import Sandbox, wait_for
 from tests.terminal.allowed_output import strange
 from workbench.config.settings import TerminalSettings, read_terminal
 from workbench.errors import UsageError
 from workbench.tui.terminal.clipboard import copy_command
+from workbench.tui.terminal.desktop_notice import notice_kind, notice_sequence, run_notice_command
 from workbench.tui.terminal.filters import AsciiFilter
 from workbench.tui.terminal.integration import Capabilities, TerminalWindow, capabilities
 from workbench.view.state import SessionState
@@ -34,7 +35,8 @@ NOTHING = TerminalSettings(title=False, progress=False, notice=False)
         ({"TERM": "foot"}, Capabilities(True, False, "777")),
         ({"TERM": "xterm-256color", "VTE_VERSION": "7600"}, Capabilities(True, False, "777")),
         ({"TERM": "xterm-256color", "WT_SESSION": "1"}, Capabilities(True, True, "")),
-        ({"TERM": "xterm-kitty"}, Capabilities(True, False, "9")),
+        ({"TERM": "xterm-kitty"}, Capabilities(True, False, "99")),
+        ({"TERM": "xterm-kitty", "ZELLIJ": "0"}, Capabilities(title=True)),
     ],
 )
 def test_terminal_gets_the_sequences_it_is_known_to_support(env, can):
@@ -47,7 +49,8 @@ def test_terminal_gets_the_sequences_it_is_known_to_support(env, can):
 
 def test_window_gets_only_changes_and_is_restored():
     sent: list[str] = []
-    window = TerminalWindow(Capabilities(True, True, "9"), sent.append)
+    notices: list[str] = []
+    window = TerminalWindow(Capabilities(True, True, "9"), sent.append, notices.append)
     state = SessionState(workspace="/x/evil\x1b]0;n\x07;\u202ename")
     window.begin()
     window.show(state)
@@ -68,12 +71,42 @@ def test_window_gets_only_changes_and_is_restored():
     assert titles[2].endswith(" - needs you\x07")
     assert sent[0] == "\x1b[22;2t"
     assert sent[-1] == "\x1b[23;2t\x1b]9;4;0;0\x07"
+    sent += [notice_sequence("9", each, {}) for each in notices]
     assert strange("".join(sent).encode()) == []
+
+
+@pytest.mark.parametrize(
+    ("env", "sequence"),
+    [
+        ({"TERM": "xterm-kitty"}, "\x1b]99;i=ohw;ohw calc: the agent is done\x1b\\"),
+        ({"TERM": "foot"}, "\x1b]777;notify;ohw;ohw calc: the agent is done\x07"),
+        ({"TERM": "xterm"}, "\x1b]9;ohw calc: the agent is done\x07"),
+        (
+            {"TERM": "tmux-256color", "TMUX": "/tmp/s", "KITTY_WINDOW_ID": "1"},
+            "\x1bPtmux;\x1b\x1b]99;i=ohw;ohw calc: the agent is done\x1b\x1b\\\x1b\\",
+        ),
+    ],
+)
+def test_notification_has_the_form_that_reaches_the_terminal(env, sequence):
+    kind = notice_kind(True, env)
+    assert notice_sequence(kind, "ohw calc: the agent is done", env) == sequence
+
+
+def test_command_gets_the_text_as_its_last_argument(tmp_path):
+    program = tmp_path / "tell"
+    program.write_text(f'#!/bin/sh\nprintf "%s|" "$@" > {tmp_path}/new && mv {tmp_path}/new {tmp_path}/told\n')
+    program.chmod(0o755)
+    env = {"PATH": str(tmp_path)}
+    run_notice_command(["tell", "-t", "ohw"], "it's done; $HOME", env)
+    wait_for((tmp_path / "told").exists, "the command to run")
+    run_notice_command([], "nothing", env)
+    run_notice_command(["absent"], "nothing", env)
+    assert (tmp_path / "told").read_text() == "-t|ohw|it's done; $HOME|"
 
 
 def test_window_without_capabilities_gets_nothing():
     sent: list[str] = []
-    window = TerminalWindow(Capabilities(), sent.append)
+    window = TerminalWindow(Capabilities(), sent.append, lambda words: None)
     window.begin()
     window.show(SessionState(workspace="/x/y", is_running=True))
     window.notify(SessionState())
@@ -124,7 +157,7 @@ def test_clipboard_program_depends_on_the_desktop(tmp_path):
 )
 def test_end_of_a_run_is_notified_once_and_only_without_focus(change: dict[str, Any], words: str, has_focus: bool):
     sent: list[str] = []
-    window = TerminalWindow(Capabilities(False, False, "9"), sent.append)
+    window = TerminalWindow(Capabilities(), lambda sequence: None, sent.append)
     window.begin()
     state = SessionState(workspace="/x/shop", is_running=True)
     window.show(state, has_focus=has_focus)
@@ -135,4 +168,4 @@ def test_end_of_a_run_is_notified_once_and_only_without_focus(change: dict[str, 
         setattr(state, name, value)
     window.show(state, has_focus=has_focus)
     window.show(state, has_focus=has_focus)
-    assert sent == ([] if has_focus else [f"\x1b]9;ohw shop: {words}\x07"])
+    assert sent == ([] if has_focus else [f"ohw shop: {words}"])

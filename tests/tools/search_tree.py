@@ -20,7 +20,8 @@ RIPGREP_OR_NOT = (True, False) if shutil.which("rg") else (False,)
 """The ways to search there are on this machine."""
 HANGS = f"7655.{os.getpid()}"
 """The argument of a ripgrep that hangs."""
-WAYS = [pytest.param(ripgrep, id="ripgrep" if ripgrep else "python") for ripgrep in RIPGREP_OR_NOT]
+_RIPGREP = pytest.param(True, id="ripgrep", marks=pytest.mark.starts)
+WAYS = [*([_RIPGREP] if shutil.which("rg") else []), pytest.param(False, id="python")]
 
 
 @contextmanager

@@ -33,6 +33,14 @@ class Bash:
         return observation
 
 
+def assert_idle(bash: Bash) -> None:
+    """Fail if a command still runs; end it then, so that the next test has an idle shell."""
+    seen = bash("true")
+    if seen.is_error:
+        bash("true", reset=True)
+    assert not seen.is_error, seen.text
+
+
 def until_printed(bash: Bash, pattern: str, printed: str = "") -> str:
     """Wait until the running command has printed text that matches; return all of it."""
     for _ in range(100):

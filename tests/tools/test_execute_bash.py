@@ -5,17 +5,23 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.shells import Bash, eventually
+from tests.tools.shells import Bash, assert_idle, eventually
 from workbench.tools.context import ToolContext
 from workbench.tools.registry import open_tools
 
 
 @pytest.fixture(scope="module")
-def bash(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bash]:
-    """One shell for all tests here, as in a session; each test leaves it idle."""
+def shared_shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bash]:
     shell = Bash(tmp_path_factory.mktemp("work"), no_change_timeout=3)
     yield shell
     shell.tool.close()
+
+
+@pytest.fixture
+def bash(shared_shell: Bash) -> Iterator[Bash]:
+    """One shell for all tests here, as in a session; each test leaves it idle."""
+    yield shared_shell
+    assert_idle(shared_shell)
 
 
 @pytest.fixture

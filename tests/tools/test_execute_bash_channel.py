@@ -14,6 +14,7 @@ from string import ascii_lowercase
 import pytest
 
 from tests.tools.shells import Bash, until_printed
+from workbench.tools.execute_bash import wait
 from workbench.tools.execute_bash.channel import ShellChannel
 
 PROMPTS = (b"<ready>", b"<abandoned>")
@@ -110,10 +111,14 @@ def test_interrupt_is_the_key_that_this_terminal_is_set_to(pair: Pair, setting: 
     assert sent.getvalue() == key
 
 
-def test_own_interrupt_key_of_a_command_interrupts_it(tmp_path: Path) -> None:
+def test_own_interrupt_key_of_a_command_interrupts_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A command that does not end is killed soon; on a busy machine, before its trap has run.
+    monkeypatch.setattr(wait, "_KILL_AFTER", 15.0)
+    monkeypatch.setattr(wait, "_REPLACE_AFTER", 20.0)
     with Bash(tmp_path).tool as tool:
         results: list[str] = []
-        line = "trap 'echo caught; exit 9' INT; stty intr ^X; touch ready; sleep 60"
+        # A program that bash is just starting may miss the signal, and a trap runs when the program has ended.
+        line = "trap 'echo caught; exit 9' INT; stty intr ^X; touch ready; while :; do sleep 0.1; done"
         action = tool.action_from_arguments({"command": f"( {line} )"})
         thread = threading.Thread(target=lambda: results.append(tool(action).text))
         thread.start()

@@ -266,6 +266,7 @@ def test_pattern_of_many_stars_ends(find, tmp_path):
     assert find("**/a/" * 30 + "b").found == 0
 
 
+@pytest.mark.starts
 def test_interrupt_ends_a_hanging_search(tmp_path, monkeypatch):
     tool = GlobTool(tmp_path, seconds=300)
     assert "interrupted" in interrupted(tool, tmp_path, monkeypatch).text
@@ -294,6 +295,7 @@ def test_search_ends_at_its_timeout():
         assert stop.why == "time"
 
 
+@pytest.mark.starts
 def test_tool_is_read_only_and_created_for_a_session(tmp_path):
     (tool,) = GlobTool.create(ToolContext(str(tmp_path)))
     write(tmp_path, {"a.py": ""})

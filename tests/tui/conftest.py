@@ -15,7 +15,7 @@ from textual.widgets import Input, TextArea
 
 from tests.tui.pictures import SMALL, at_rest, bears_every_size
 from tests.tui.sample_session import START
-from tests.tui.waiting import until_processed
+from tests.tui.waiting import until_idle, until_processed
 from workbench.view import clock
 from workbench.view.approval import quiet_time
 
@@ -58,6 +58,8 @@ def _pilots_wait_for_widgets_at_work_only() -> Iterator[None]:
     """Spare every idle widget the message with which a pilot would ask it whether it is idle, in each step."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Pilot, "_wait_for_screen", until_processed)
+        for module in ("textual.app", "textual.pilot"):
+            patch.setattr(f"{module}.wait_for_idle", until_idle)
         yield
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from workbench.client.client import Incoming
 from workbench.protocol.commands import (
     AllowAlways,
+    AllowWriting,
     AnswerQuestion,
     ApplyChanges,
     ChangeSettings,
@@ -16,8 +17,10 @@ from workbench.protocol.commands import (
     Condense,
     Decide,
     DropOutput,
+    FindFiles,
     GetPrompt,
     Interrupt,
+    ListPorts,
     PreviewRewind,
     ReopenModel,
     RequestControl,
@@ -96,10 +99,13 @@ _SHORT: dict[type[Command], Callable[[Any], tuple[Any, ...]]] = {
     RevertFiles: lambda it: ("take_back", *it.files),
     ApplyChanges: lambda it: ("apply", it.session, it.risk, *it.files),
     RestoreCopy: lambda it: ("restore", it.copy_id),
+    AllowWriting: lambda it: ("revoke_writing" if it.revoked else "allow_writing", it.directory),
     ReopenModel: lambda it: ("reopen_model",),
     RequestControl: lambda it: ("request_control",),
     PreviewRewind: lambda it: ("preview", it.target, it.scope, *it.overwrites),
     RewindSession: lambda it: ("rewind", it.target, it.scope, *it.overwrites),
+    FindFiles: lambda it: ("find", it.query),
+    ListPorts: lambda it: ("ports",),
     GetPrompt: lambda it: ("ask_prompt", it.server, it.name, it.arguments),
     ChangeSettings: _setting,
 }

@@ -12,6 +12,7 @@ from workbench.protocol import events as ev
 from workbench.protocol import risk
 from workbench.view.reducer import apply
 from workbench.view.state import SessionState
+from workbench.view.transcript.transcript import RecordedState
 
 STEADY = settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 """The same examples each time, and as long as a busy machine needs."""
@@ -70,8 +71,8 @@ class Script:
 
     def begin(self, tool: str, risk: risk.Risk = "LOW", **arguments: Any) -> str:
         action_id = self.propose(tool, risk, **arguments)
-        self.add(ev.ActionAssessed, action_id=action_id, risk=risk, needs_decision=False, rule="medium")
-        self.add(ev.ActionDecided, action_id=action_id, verdict="approved", by="mode", rule="medium")
+        self.add(ev.ActionAssessed, action_id=action_id, risk=risk, needs_decision=False, rule='mode "Ask (medium+)"')
+        self.add(ev.ActionDecided, action_id=action_id, verdict="approved", by="mode", rule='mode "Ask (medium+)"')
         self.add(ev.ActionStarted, action_id=action_id)
         return action_id
 
@@ -95,6 +96,12 @@ class Script:
 
     def state(self) -> SessionState:
         return fold(self.events)
+
+    def recorded(self) -> RecordedState:
+        recorded = RecordedState()
+        for event in self.events:
+            recorded.add(event)
+        return recorded
 
 
 def fold(events: list[Any]) -> SessionState:

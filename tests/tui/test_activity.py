@@ -97,8 +97,8 @@ async def test_call_being_written_shows_verb_object_and_size(call: live.CallProg
     async with app.run_test(size=(120, 30)) as pilot:
         client.bring(live.EngineState(state="thinking"), live.TextDelta(text="I change it."), call)
         await wait_until(pilot, lambda: f"{words} · 12.4 kB · " in status_text(app))
-        client.bring(live.EngineState(state="thinking", detail="the provider limits the rate; try 2 of 5 in 9 s"))
-        await wait_until(pilot, lambda: "limits the rate" in status_text(app))
+        client.bring(live.EngineState(state="thinking", detail="rate limited; try 2 of 5 in 9s"))
+        await wait_until(pilot, lambda: "rate limited" in status_text(app))
         assert words not in status_text(app)
 
 

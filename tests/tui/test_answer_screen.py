@@ -14,6 +14,7 @@ from tests.tui.sample_session import Script
 from tests.tui.waiting import until
 from workbench.client.client import CommandRefused
 from workbench.protocol import events as ev
+from workbench.protocol.event_base import EventBase
 from workbench.tui.screens.agent_question import AnswerLine, AnswerScreen, OptionLine
 from workbench.tui.screens.approval import ApprovalScreen
 from workbench.tui.screens.pager import PagerScreen
@@ -212,7 +213,7 @@ def assess(script: Script, action_id: str) -> Script:
     return script
 
 
-def answered(script: Script, action_id: str, text: str) -> list[ev.EventBase]:
+def answered(script: Script, action_id: str, text: str) -> list[EventBase]:
     before = len(script.events)
     script.add(ev.ActionDecided, action_id=action_id, verdict="approved", by="rule")
     script.add(ev.ActionStarted, action_id=action_id)

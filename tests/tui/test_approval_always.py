@@ -11,11 +11,15 @@ from tests.tui.diff_app import ScreenApp, question
 from tests.tui.waiting import until
 from workbench.tui.screens.always import AlwaysScreen
 from workbench.tui.widgets.rule_dry_run import RuleDryRun
+from workbench.view.approval.proposal import Proposal
 from workbench.view.approval.questions import Always
 from workbench.view.approval.rule_preview import RulePreview, try_rule
 from workbench.view.formatting.always import always_lines
+from workbench.view.formatting.approval import files_written
+from workbench.view.formatting.question import Moment, answer_keys, fitting
 from workbench.view.state import SessionState
 
+NOT_ALWAYS = Moment(is_read=True, armed=True, not_always="no rule covers it")
 RULE = "allow $ pytest -q"
 BROAD = "allow $ pytest *"
 TWO = "allow $ pytest *\nallow edits in **"
@@ -170,3 +174,23 @@ def test_matched_actions_name_paths_relative_to_the_workspace() -> None:
     shown = ["".join(piece.text for piece in line) for line in lines]
     assert any(line.endswith(" src/a.py new") for line in shown)
     assert not any("/w/" in line for line in shown)
+
+
+@pytest.mark.parametrize(
+    ("width", "keys"),
+    [
+        (140, ["y", "n", "space", "e", "a", "d", "tab", "Esc", "?"]),
+        (114, ["y", "n", "space", "e", "a", "d", "Esc", "?"]),
+        (98, ["y", "n", "space", "e", "a", "Esc", "?"]),
+    ],
+)
+def test_reason_against_always_takes_the_place_of_less_important_keys(width: int, keys: list[str]):
+    line = fitting(answer_keys(Proposal(files_written(edit())), NOT_ALWAYS), width)
+    assert [hint.key for hint in line] == keys
+    assert "Always… (no rule covers it)" in [hint.words for hint in line]
+
+
+def test_reason_that_does_not_fit_leaves_the_keys_alone():
+    line = fitting(answer_keys(Proposal(files_written(edit())), NOT_ALWAYS), 78)
+    assert [hint.key for hint in line] == ["y", "n", "space", "e", "a", "Esc", "?"]
+    assert "Always…" in [hint.words for hint in line]

@@ -113,7 +113,7 @@ async def test_single_action_has_neither_list_nor_approve_all() -> None:
     app, clock = ask(DELETE, 1, 1, (DELETE,))
     async with app.run_test(size=(100, 40)) as pilot:
         await arm(pilot, app, clock)
-        assert "Y All" not in keys_shown(app)
+        assert "Y Approve all" not in keys_shown(app)
         assert not app.pushed.query_one("#batch").display
         await pilot.press("Y", "right")
         assert app.screen is app.pushed
@@ -154,9 +154,9 @@ async def test_action_that_starts_to_wait_is_added_to_the_list() -> None:
     app, clock = ask(LIST, 1, 1, (LIST,))
     async with app.run_test(size=(100, 40)) as pilot:
         await arm(pilot, app, clock)
-        assert "Y All" not in keys_shown(app)
+        assert "Y Approve all" not in keys_shown(app)
         question(app).update_waiting(WAITING)
-        await until(pilot, lambda: "Y All" in keys_shown(app))
+        await until(pilot, lambda: "Y Approve all" in keys_shown(app))
         assert batch(app).splitlines()[0].startswith("▌ 1")
         assert "1 of 3" in str(app.pushed.query_one("#title").render())
         await pilot.press("left")

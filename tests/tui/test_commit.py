@@ -10,10 +10,12 @@ import pytest
 from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.blame_files import keep_blamed
 from tests.tui.fake_client import FakeClient
+from tests.tui.pictures import text_on
 from tests.tui.sample_session import Script
 from workbench.errors import WorkbenchError
 from workbench.protocol import events as ev
-from workbench.tui.open_screens import propose_commit
+from workbench.tui.git_pages import propose_commit
+from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.widgets.prompt import Prompt
 from workbench.view.commit_message import commit_command, message_parts, text_at_head, uncommitted
@@ -65,6 +67,32 @@ def test_ignored_files_and_files_elsewhere_are_left_out(script, directory, tmp_p
     assert uncommitted(directory, [*paths, str(tmp_path / "other.py")]) == ["shop.py"]
     with pytest.raises(WorkbenchError, match="needs a git repository"):
         uncommitted(tmp_path / "data", [str(tmp_path / "data/x")])
+
+
+async def test_staged_hunks_are_committed_exactly_and_nothing_else(script, directory):
+    for name, value in (("user.name", "a"), ("user.email", "a@b.c")):
+        git(directory, "config", name, value)
+    (directory / "other.txt").write_text("one\n")
+    git(directory, "add", "other.txt")
+    (directory / "other.txt").write_text("two\n")
+    (directory / "lib").mkdir()
+    git(directory, "update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},lib")
+    client = FakeClient(script.events)
+    app = workbench_app(client, directory=directory)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait_until(pilot, lambda: app.state.session_id == "s1" and app.state.changes)
+        await pilot.press("f5", "a")
+        await wait_until(pilot, lambda: isinstance(app.screen, DiffViewerScreen) and "not staged" in text_on(app))
+        await pilot.press("C")
+        prompt = app.switcher.main.query_one(Prompt)
+        await wait_until(pilot, lambda: prompt.text.startswith("!git -C "))
+        assert isinstance(app.screen, MainScreen)
+        assert any("exactly what is staged, in 1 file and 1 submodule" in each.message for each in app._notifications)
+        command = prompt.text.removeprefix("!")
+    subprocess.run(["sh", "-c", command], cwd="/", check=True, capture_output=True)
+    assert git(directory, "show", "--name-only", "--format=").split() == ["lib", "other.txt"]
+    assert git(directory, "show", "HEAD:other.txt") == "one\n"
+    assert git(directory, "status", "--porcelain").splitlines() == [" M other.txt", "?? new.py", "?? shop.py"]
 
 
 async def test_text_in_the_prompt_is_kept_and_no_command_joins_it(script, directory):

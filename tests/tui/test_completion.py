@@ -1,3 +1,4 @@
+import asyncio
 import threading
 
 import pytest
@@ -7,13 +8,14 @@ from textual.message import Message
 from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.fake_client import FakeClient
 from workbench.config.modes import MODES
+from workbench.session.file_search import FileIndex, best
 from workbench.session.mentions import mentioned
 from workbench.tui.widgets.composer import Composer
 from workbench.tui.widgets.key_hints import KeyHints
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.suggestions import Suggestions
-from workbench.view.prompt.completion import CompletionRequest, best, match_offsets, mention_of, request_at
-from workbench.view.prompt.file_search import FileIndex
+from workbench.view.prompt.completion import CompletionRequest, match_offsets, mention_of, request_at
+from workbench.view.prompt.remote_files import RemoteFiles
 
 
 @pytest.fixture
@@ -102,6 +104,22 @@ def test_index_excludes_ignored_files_and_includes_directories(directory):
     ]
 
 
+async def test_files_of_another_machine_are_asked_for_once_typing_pauses():
+    queries: list[str] = []
+    answers: list[tuple[str, list[str]]] = []
+    files = RemoteFiles(queries.append, lambda query, paths: answers.append((query, paths)))
+    for query in ("", "c", "ca"):
+        files.ask(query)
+    async with asyncio.timeout(30):
+        while not queries:
+            await asyncio.sleep(0.01)
+    assert queries == ["ca"]
+    files.receive("ca", ["src/calc.py", "cat.md"])
+    files.ask("calc")
+    assert answers[-2:] == [("ca", ["src/calc.py", "cat.md"]), ("calc", ["src/calc.py"])]
+    files.close()
+
+
 async def test_slash_lists_commands_and_enter_runs_the_selected_one():
     client = FakeClient()
     app = workbench_app(client)
@@ -124,6 +142,19 @@ async def test_slash_lists_commands_and_enter_runs_the_selected_one():
         await pilot.press("tab", "enter")
         await wait_until(pilot, lambda: len(client.commands) == 3)
         assert client.commands[1:] == [("compact", "undo"), ("compact", "undo")]
+
+
+async def test_second_word_that_takes_an_argument_leaves_room_for_it():
+    client = FakeClient()
+    app = workbench_app(client)
+    async with app.run_test() as pilot:
+        await pilot.press(*"/sandbox", "space", "w")
+        assert await wait_until(pilot, lambda: labels(app) == ["write"])
+        await pilot.press("tab")
+        assert await wait_until(pilot, lambda: app.screen.query_one(Prompt).text == "/sandbox write ")
+        await pilot.press(*"~/my notes", "enter")
+        await wait_until(pilot, lambda: client.commands)
+        assert client.commands == [("allow_writing", "~/my notes")]
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_condensation_is_a_notice_with_summary_and_counted_cost():
     plain, state = before.state(), condensed().state()
     notice = state.items[-1]
     assert isinstance(notice, NoticeItem)
-    assert notice.text == "Compacted events 3 to 90: the context was full"
+    assert notice.text == "Compacted events 3–90 (context full)"
     assert notice.detail == SUMMARY
     assert state.total_tokens == plain.total_tokens + 840
     if plain.cost is not None:
@@ -59,7 +59,7 @@ async def test_summary_opens_from_conversation_and_timeline():
         await until(pilot, lambda: bool(app.query(OpenNotice)))
         line = app.query_one(Conversation).query_one(OpenNotice)
         assert isinstance(line.visual, Content)
-        assert "Compacted events 3 to 90" in line.visual.plain
+        assert "Compacted events 3–90" in line.visual.plain
         line.focus()
         await pilot.press("enter")
         assert "mend the [/b] parser" in await shown_in_pager(app, pilot)

@@ -14,6 +14,7 @@ from tests.tui.sample_session import WORKSPACE, Script, fold
 from workbench.client.client import EventHistory
 from workbench.client.log_reader import FilePast, read_history
 from workbench.protocol import events as ev
+from workbench.protocol.event_base import EventBase
 from workbench.protocol.usage import Usage
 from workbench.session.storage.store import Store
 from workbench.tui.screens.main import event_feed
@@ -76,7 +77,7 @@ def sub_agent(script: Script, number: int) -> None:
     script.end(call, "found")
 
 
-def session(turns: int, directory: Path) -> tuple[list[ev.EventBase], Path]:
+def session(turns: int, directory: Path) -> tuple[list[EventBase], Path]:
     script = Script().start()
     for number in range(turns):
         turn(script, number)
@@ -98,7 +99,7 @@ def end_of(path: Path, least: int) -> tuple[SessionState, EventHistory]:
 
 
 @pytest.fixture(scope="module")
-def long_log(tmp_path_factory) -> tuple[list[ev.EventBase], Path]:
+def long_log(tmp_path_factory) -> tuple[list[EventBase], Path]:
     return session(60, tmp_path_factory.mktemp("log"))
 
 

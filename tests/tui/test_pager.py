@@ -136,10 +136,10 @@ async def test_control_characters_are_shown_as_escapes():
         assert rows_in_sight(app)[0] == "red \\e[31m and \\u202e back [/x]"
 
 
-def test_rows_break_between_words_and_only_overlong_words_are_cut():
+def test_rows_break_between_words_and_keep_the_indentation_of_their_line():
     wrapped = WrappedText("the quick brown fox\n  indented word\nsome abcdefghijklmnop")
     wrapped.wrap(10)
 
     rows = ["".join(piece.text for piece in wrapped.pieces(at, -1)) for at in range(len(wrapped.rows))]
 
-    assert rows == ["the quick ", "brown fox", "  indented", " word", "some abcde", "fghijklmno", "p"]
+    assert rows == ["the quick ", "brown fox", "  indented", "   word", "some abcde", "fghijklmno", "p"]

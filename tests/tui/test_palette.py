@@ -191,7 +191,7 @@ async def test_missing_match_is_reported_and_enter_does_nothing():
     async with app.run_test(size=(80, 24)) as pilot:
         await opened(pilot, *"qqqqq", "enter")
         assert isinstance(app.screen, PaletteScreen)
-        assert "No match" in str(app.screen.query_one("#palette-box").border_subtitle)
+        assert "No match" in str(app.screen.query_one("#keys").render())
         assert app.screen.query_one(Input).value == "qqqqq"
 
 

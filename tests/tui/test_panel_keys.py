@@ -1,9 +1,12 @@
 """What is typed or pasted while a panel has the focus reaches the prompt, unless it is a key that the panel names."""
 
 import string
+from copy import copy
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from textual import events
 from textual.keys import _character_to_key
 from textual.widget import Widget
@@ -11,6 +14,8 @@ from textual.widget import Widget
 from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.fake_client import FakeClient
 from tests.tui.picture_sessions import finished
+from tests.tui.sample_session import STEADY
+from tests.tui.waiting import until_processed
 from workbench.tui.key_names import key_groups
 from workbench.tui.screens.help import HelpScreen
 from workbench.tui.widgets.key_hints import KeyHints
@@ -26,6 +31,10 @@ PANELS = {
 CHARACTERS = [*string.ascii_letters, *string.digits, *string.punctuation, " ", "é", "漢", "🙂"]
 PASTES = ["j", "d g /", "?\nq\ty\n", "/quit", "🙂 漢"]
 in_each_panel = pytest.mark.parametrize("keys", PANELS.values(), ids=PANELS)
+
+
+def _key(character: str) -> events.Key:
+    return events.Key(_character_to_key(character), character)
 
 
 async def focused_panel(pilot: Any, keys: tuple[str, ...]) -> Widget:
@@ -57,7 +66,7 @@ async def test_every_character_is_a_named_key_of_the_focused_panel_or_reaches_th
                     continue
                 prompt.text = ""
                 app.set_focus(panel)
-                app.post_message(events.Key(_character_to_key(character), character))
+                app.post_message(_key(character))
                 if character == "?":
                     await wait_until(pilot, lambda: isinstance(app.screen, HelpScreen))
                     app.pop_screen()
@@ -78,3 +87,30 @@ async def test_every_paste_reaches_the_prompt_whole(keys):
             await wait_until(pilot, lambda: prompt.text, f"{text!r} to reach the prompt")
             assert prompt.text == text
             assert prompt.has_focus
+
+
+TYPED = st.characters(codec="utf-8", categories=("L", "N", "P", "S", "Zs")).map(_key)
+PASTED = st.text(st.characters(codec="utf-8"), min_size=1, max_size=30).map(events.Paste)
+INPUTS = st.lists(st.tuples(st.sampled_from([*PANELS.values()]), TYPED | PASTED), min_size=8, max_size=10)
+
+
+@settings(STEADY, max_examples=3)
+@given(INPUTS)
+async def test_any_key_or_paste_in_any_panel_is_a_named_key_or_as_if_it_came_in_the_prompt(inputs):
+    app = workbench_app(FakeClient(finished()))
+    async with app.run_test(size=(120, 40)) as pilot:
+        main, prompt = app.screen, app.screen.query_one(Prompt)
+        for keys, event in inputs:
+            panel = await focused_panel(pilot, keys)
+            if isinstance(event, events.Key) and {event.character, event.name} & (named_keys(app) | {"?", "space"}):
+                continue
+            texts = []
+            for place in (panel, prompt):
+                prompt.text = ""
+                app.set_focus(place)
+                app.post_message(copy(event))
+                await wait_until(pilot, lambda: prompt.has_focus)
+                await until_processed(pilot)
+                texts.append(prompt.text)
+            assert app.screen is main
+            assert texts[0] == texts[1] != ""

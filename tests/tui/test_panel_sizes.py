@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.fake_client import FakeClient
-from tests.tui.sample_session import long_session, working_session
+from tests.tui.sample_session import Script, long_session, working_session
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.prompt import Prompt
-from workbench.tui.widgets.side_panels import SidePanels
+from workbench.tui.widgets.side_panels import SidePanels, rows_of
+from workbench.tui.widgets.task_panel import TaskPanel
 
 
 async def test_panels_grow_and_shrink_within_limits():
@@ -106,3 +111,43 @@ async def test_conversation_pages_and_ends_are_reached_from_the_prompt():
         await pilot.press("ctrl+home")
         await wait_until(pilot, lambda: not conversation.follows)
         assert app.screen.query_one(Prompt).has_focus
+
+
+@pytest.mark.parametrize(
+    ("space", "timeline", "tasks", "changes", "rows"),
+    [
+        (32, 50, 20, 20, (7, 7)),
+        (32, 50, 3, 20, (7, 7)),
+        (32, 6, 12, 1, (12, 15)),
+        (32, 6, 30, 30, (14, 7)),
+        (32, 20, 2, 2, (7, 10)),
+        (8, 50, 9, 9, (1, 1)),
+        (0, 0, 0, 0, (1, 1)),
+    ],
+)
+def test_plan_and_changes_take_a_quarter_each_and_the_empty_rows_of_the_timeline(
+    space: int, timeline: int, tasks: int, changes: int, rows: tuple[int, int]
+):
+    assert rows_of(space, timeline, tasks, changes) == rows
+
+
+@given(*[st.integers(0, 80)] * 4)
+def test_no_panel_scrolls_while_the_timeline_has_empty_rows(space: int, timeline: int, tasks: int, changes: int):
+    limits = rows_of(space, timeline, tasks, changes)
+    heights = [min(count, limit) for count, limit in zip((tasks, changes), limits, strict=True)]
+    is_empty = space - 5 - sum(heights) > timeline
+    assert not is_empty or heights == [tasks, changes]
+
+
+async def test_long_plan_is_whole_beside_a_short_timeline():
+    tasks = [{"id": str(number), "title": f"Task {number}", "status": "todo"} for number in range(12)]
+    script = Script().start().user("Plan it.")
+    script.run("task_tracker", "", command="plan", task_list=tasks)
+    app = workbench_app(FakeClient(script.events))
+    async with app.run_test(size=(120, 30)) as pilot:
+        await wait_until(pilot, lambda: app.state.tasks)
+        panel = app.screen.query_one(TaskPanel)
+        await wait_until(pilot, lambda: panel.size.height == 12)
+        await pilot.resize_terminal(120, 20)
+        await wait_until(pilot, lambda: panel.size.height < 9)
+        assert panel.count == 12

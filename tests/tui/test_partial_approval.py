@@ -88,11 +88,11 @@ def test_question_shows_others_changes_and_its_details_all_of_them():
     )
     item = fold(script.events).actions[action_id]
     text = "\n".join(line.text for line in what_runs(item))
-    assert "a.txt has changed since the agent read it" in text
+    assert f"The other change to {PATH}" in text
     assert "  + more \\e[2J 0" in text
     assert "13 more lines of it in the full text" in text
     whole = full_text(item)
     assert "more \\e[2J 19" in whole
-    assert "as the agent wanted it  +2 −2" in whole
+    assert "as the agent proposed it  +2 −2" in whole
     assert "  + twenty" in whole
     assert "\x1b" not in text + whole

@@ -15,10 +15,10 @@ from workbench.session.actions.fingerprint import executed_changes
 from workbench.session.actions.stale_files import stale_reasons
 from workbench.session.storage.session_list import SessionSummary
 from workbench.text import visible_path
-from workbench.tui.screens.diff_viewer_files import viewer_title
 from workbench.tui.widgets.activity import _action
 from workbench.tui.widgets.changes_panel import file_line
 from workbench.tui.widgets.status_line import _directory_part
+from workbench.tui.widgets.viewer_title import ViewerTitle
 from workbench.view.formatting.actions import action_line, headline, short_path
 from workbench.view.formatting.approval import files_written, on_one_line, what_runs, why_asked
 from workbench.view.formatting.detail import full_text
@@ -83,7 +83,7 @@ SURFACES = {
     "timeline": lambda path: action_line(_edit(path), "/w"),
     "activity": lambda path: _action(_edit(path), "/w"),
     "changes": lambda path: "".join(piece.text for piece in file_line(FileState(path, "", "x"), "/w", 80)),
-    "diff viewer": lambda path: viewer_title("", compare(short_path(path, "/w"), "x", "y"), 0).plain,
+    "diff viewer": lambda path: ViewerTitle("", compare(short_path(path, "/w"), "x", "y"), 0).content.plain,
     "status line": lambda path: _directory_part(Path(path), "", 80).plain,
     "sessions": lambda path: details(SessionRow(SessionSummary("s", workspace=path))),
     "sessions, heading": lambda path: "".join(

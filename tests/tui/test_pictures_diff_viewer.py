@@ -11,6 +11,7 @@ from tests.tui.sample_session import WORKSPACE, Script
 from tests.tui.test_diff_view import AFTER, BEFORE
 from workbench.protocol import events as ev
 from workbench.protocol import live
+from workbench.protocol.event_base import EventBase
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.widgets.annotated_diff import AnnotatedDiff
 from workbench.tui.widgets.diff_files import DiffFiles
@@ -62,7 +63,7 @@ SERVER_AFTER = (
 )
 
 
-def session() -> list[ev.EventBase]:
+def session() -> list[EventBase]:
     """Return a session with four files: changed, new, deleted, and one that is not text."""
     script = Script().start().user("Make the server answer in JSON.")
     files = (

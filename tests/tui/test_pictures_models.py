@@ -60,7 +60,7 @@ def budget_pause():
 
 
 def waiting_for_the_provider():
-    message = "the provider limits the rate; try 2 of 5 in 17 s"
+    message = "rate limited; try 2 of 5 in 17s"
     return [*begun().events, live.EngineState(state="thinking", detail=message)]
 
 

@@ -78,8 +78,13 @@ TOOLS_AND_RULES = (".ohw/tools/deploy.py", ".ohw/rules.toml")
 SUB_AGENTS = (".agents/agents/tester.md", ".ohw/agents/writer.md")
 
 
+OF_CONTAINER = (".devcontainer/devcontainer.json", ".devcontainer/Dockerfile")
+
+
 @in_each_look
-@pytest.mark.parametrize("files", [TOOLS_AND_RULES, SUB_AGENTS], ids=["trust", "trust_sub_agents"])
+@pytest.mark.parametrize(
+    "files", [TOOLS_AND_RULES, SUB_AGENTS, OF_CONTAINER], ids=["trust", "trust_sub_agents", "trust_container"]
+)
 def test_trust(files, look, directory, picture, monkeypatch):
     for name in files:
         (directory / name).parent.mkdir(parents=True, exist_ok=True)
@@ -88,8 +93,10 @@ def test_trust(files, look, directory, picture, monkeypatch):
     place = Path("~/code/calc")
     events = finished()
     client, app = app_with(events, directory, look.theme)
-    question = trust_question(Locations.from_environment(), directory, (), set())
+    of_container = tuple(directory / name for name in files if name in OF_CONTAINER)
+    question = trust_question(Locations.from_environment(), directory, (), set(), of_container)
     question.directory, question.files = place, tuple(place / path.relative_to(directory) for path in question.files)
+    question.of_container = tuple(place / path.relative_to(directory) for path in question.of_container)
     app.session = AppSession(client, directory, trust=question)
 
     async def show(pilot):

@@ -33,7 +33,7 @@ def stale_file():
         ev.ActionAssessed,
         action_id=action_id,
         risk="MEDIUM",
-        rule="medium",
+        rule='mode "Ask (medium+)"',
         reasons=stale_reasons([stale]),
         preview=(ev.FileDelta(path=CALC, before=THEIRS, after=MERGED),),
         stale=(stale,),

@@ -52,8 +52,8 @@ def of_sub_agent(script, call, name, number, command, output=None, code=0):
             arguments={"command": command},
             risk="LOW",
         ),
-        ev.ActionAssessed(action_id=action, risk="LOW", needs_decision=False, rule="medium"),
-        ev.ActionDecided(action_id=action, verdict="approved", by="mode", rule="medium"),
+        ev.ActionAssessed(action_id=action, risk="LOW", needs_decision=False, rule='mode "Ask (medium+)"'),
+        ev.ActionDecided(action_id=action, verdict="approved", by="mode", rule='mode "Ask (medium+)"'),
         ev.ActionStarted(action_id=action),
     ]
     if output is not None:

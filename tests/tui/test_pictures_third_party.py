@@ -17,6 +17,7 @@ from tests.tui.sample_session import WORKSPACE, Script, fold
 from workbench.protocol import events as ev
 from workbench.protocol import live
 from workbench.protocol.codec import encode
+from workbench.protocol.event_base import EventBase
 from workbench.risk import RatingContext
 from workbench.risk import assess as assess_call
 from workbench.session.actions.assess import reasons, segments
@@ -77,7 +78,7 @@ def noted(script: Script, tool: ToolDefinition, arguments: dict[str, str], befor
     return name
 
 
-def session(tool: ToolDefinition) -> list[ev.EventBase]:
+def session(tool: ToolDefinition) -> list[EventBase]:
     script = begun()
     first = noted(script, tool, TEAM, "- the parser fails\n")
     script.add(ev.ActionDecided, action_id=first, verdict="approved", by="person")

@@ -61,4 +61,4 @@ def test_changes_of_then(look, look_back):
 
 @in_each_look
 def test_no_content_yet(look, look_back):
-    assert look_back(look, finished(), 1, words="Nothing had been said")
+    assert look_back(look, finished(), 1, words="No messages yet")

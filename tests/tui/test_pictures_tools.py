@@ -20,7 +20,7 @@ READS = {"readOnlyHint": True, "idempotentHint": True}
 LISTED = [
     {
         "name": "execute_bash",
-        "description": "Run a command in a bash shell that stays open.\nIts folder and variables last between calls.",
+        "description": "Run a command in a bash shell that stays open.\nDirectory and variables last between calls.",
         "on": True,
         "why": "by default",
         "from": "built-in",

@@ -372,6 +372,14 @@ def test_refused_command_is_shown():
     assert [item.text for item in state.items if isinstance(item, NoticeItem)] == ["it is not waiting"]
 
 
+def test_commands_refused_one_after_another_for_the_same_reason_have_one_notice():
+    state = SessionState()
+    reasons = ["read-only", "read-only", "it is not waiting", "read-only"]
+
+    assert [apply(state, CommandRefused(reason)).refused for reason in reasons] == reasons
+    assert [item.text for item in state.items] == ["read-only", "it is not waiting", "read-only"]
+
+
 def test_line_from_the_engine_is_a_notice():
     state = SessionState()
 
@@ -431,7 +439,7 @@ def test_everything_known_about_an_action_is_on_its_page():
 
     text = detail_text(action, WORKSPACE)
 
-    for part in ("make", "all", "a.py", "allowed by the mode: Ask (medium+)", "big-model: 7 tokens in", "pid: 7"):
+    for part in ("make", "all", "a.py", 'allowed by mode "Ask (medium+)"', "big-model: 7 tokens in", "pid: 7"):
         assert part in text
     assert detail_title(action) == "Action 1 · execute_bash · failed · exit 2"
 

@@ -22,8 +22,8 @@ def columns(width: int, added: int, removed: int) -> str:
     ("width", "added", "removed", "shown"),
     [
         (116, 412, 38, "+412    −38"),
-        (76, 12_345, 9_876, "+12345  −9876"),
-        (75, 412, 38, "+412   −38"),
+        (90, 12_345, 9_876, "+12345  −9876"),
+        (89, 412, 38, "+412   −38"),
         (70, 1_234, 0, "+1.2k"),
         (74, 9_949, 9_950, "+9.9k  −10k"),
         (74, 999_499, 999_500, "+999k   −1M"),
@@ -33,6 +33,13 @@ def columns(width: int, added: int, removed: int) -> str:
 )
 def test_changed_lines_are_shown_beside_the_cost_at_every_usual_width(width, added, removed, shown):
     assert shown in columns(width, added, removed).partition("$0.40")[0]
+
+
+def test_narrow_rows_end_with_the_time_of_today_or_the_date():
+    assert columns(76, 0, 0).endswith(" 12:00")
+    entry = SessionSummary(id="s1", title="Fix the sign", updated=START - timedelta(days=400))
+    line = session_row(SessionRow(entry), 76, START)
+    assert "".join(piece.text for piece in line).endswith("  2025-01-25")
 
 
 def test_narrow_rows_have_no_changed_lines():

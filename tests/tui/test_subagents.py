@@ -10,6 +10,7 @@ from tests.tui.sample_session import START, Script
 from tests.tui.waiting import until
 from workbench.protocol import events as ev
 from workbench.protocol.codec import encode
+from workbench.protocol.event_base import EventBase
 from workbench.session.sub_agents import delegate_step
 from workbench.tui.widgets.card import ActionCard
 from workbench.tui.widgets.conversation_messages import FinalText
@@ -27,7 +28,7 @@ def begun(name: str = "reviewer") -> Script:
     return script
 
 
-def step(script: Script, event: ev.EventBase, name: str = "reviewer") -> None:
+def step(script: Script, event: EventBase, name: str = "reviewer") -> None:
     made = delegate_step("a1", name, "child", event)
     assert made is not None
     script.add(ev.DelegateStep, **{field: getattr(made, field) for field in ("action_id", "agent", "session", "event")})

@@ -35,6 +35,7 @@ METHODS = {
     "textual._styles_cache:StylesCache.get_inner_outer": "63b84a59e324",
     "textual.app:App._background_screens": "35815044ee32",
     "textual.app:App._end_batch": "c7c873de0b85",
+    "textual.app:App._fatal_error": "8ea137f9297a",
     "textual.cache:LRUCache.clear": "134283f89000",
     "textual.content:Content._wrap_and_format": "ff73b6c94c4b",
     "textual.css.stylesheet:Stylesheet._process_component_classes": "e9e79bb72959",

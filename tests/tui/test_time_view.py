@@ -151,7 +151,7 @@ async def test_far_jumps_go_to_messages_and_to_both_ends(opened):
         await looked_back(pilot, "left_curly_bracket", seq=first)
         await looked_back(pilot, "right_curly_bracket", seq=second)
         await looked_back(pilot, "home", seq=1)
-        assert "Nothing had been said at this point of the session" in text_on(app)
+        assert "No messages yet at this point of the session" in text_on(app)
         await looked_back(pilot, "left_square_bracket", seq=1)
         await looked_back(pilot, "end", seq=last)
 

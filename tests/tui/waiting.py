@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from textual._context import active_app
 from textual.message_pump import MessagePump
 from textual.pilot import Pilot, WaitForScreenTimeout
 
@@ -59,6 +60,29 @@ async def until_processed(pilot: Pilot[Any], timeout: float = PATIENCE) -> bool:
     if not finished:
         raise WaitForScreenTimeout("a widget did not process its messages in time")
     return not count
+
+
+async def until_idle(_min_sleep: float = 0, max_sleep: float = 1) -> None:
+    """Wait until the process has nothing to do and the screen nothing to paint.
+
+    This is what a `Pilot` does in each step, but its own function looks only every 20 ms and lets the screen wait for
+    its next frame. Threads count as work while they compute.
+    """
+    deadline = time.monotonic() + max_sleep
+    while True:
+        computed = time.process_time()
+        await asyncio.sleep(_LOOK)
+        is_busy = time.process_time() - computed > _LOOK / 10
+        app = active_app.get()
+        if app._screen_stacks.get(app.current_mode) and app.screen._update_timer._active.is_set():
+            app.screen._on_timer_update()
+            is_busy = True
+        if not is_busy or time.monotonic() > deadline:
+            return
+
+
+_LOOK = 0.004
+"""Seconds between two looks at what the process does."""
 
 
 def _waits_for_a_message(pump: MessagePump) -> bool:

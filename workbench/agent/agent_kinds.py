@@ -8,6 +8,7 @@ and it has its parent's mode. The files have the format of OpenHands' and Claude
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -41,19 +42,45 @@ from workbench.tools.trust import AGENTS, agent_files, is_trusted
 BUILT_IN: Final = "built-in"
 _NAME: Final = lazy_pattern(r"[A-Za-z0-9][\w .-]{0,39}", re.ASCII)
 _MOST_KINDS, _MOST_BYTES, _LONGEST = 40, 64_000, 300
+_VARIABLE: Final = lazy_pattern(r"\$\{[\w:.-]+\}", re.ASCII)
 _ALWAYS: Final[frozenset[ToolKind]] = frozenset({"thought", "plan", "final", "condensation"})
 """Kinds of tools that each sub-agent has if its parent has them: they reach nothing outside the session."""
 _STEPS: Final = ("max_steps", "maxTurns", "max_turns", "max_iteration_per_run")
 _EXCEPT: Final = ("disallowedTools", "disallowed_tools")
 _MODES: Final = ("permissionMode", "permission_mode", "mode")
 _READ_ONLY: Final = ("read_only", "readonly", "readOnly", "read-only")
+_PROGRAM: Final = frozenset({"command", "args", "env", "sandbox"})
+"""The keys of a kind that is another program."""
 _KEYS: Final = frozenset(
     {"name", "description", "tools", FILTER, "model", "prompt", "permission", *_READ_ONLY, *_STEPS, *_EXCEPT, *_MODES}
+    | _PROGRAM
     | {"color", "version", "author", "license", "tags", "category", "icon", "metadata", "triggers"}
 )
 """The keys that are used, and those that only matter to other programs."""
 
 _KEYS_BY_CASE: Final = {key.lower(): key for key in _KEYS}
+
+
+@dataclass(frozen=True)
+class AgentProgram:
+    """The program of another agent, which speaks the Agent Client Protocol."""
+
+    command: str
+    args: tuple[str, ...] = ()
+    env: tuple[tuple[str, str], ...] = ()
+    is_confined: bool = True
+    """Whether it runs inside the sandbox."""
+
+    @property
+    def line(self) -> str:
+        """Its command line; `${NAME}` is not expanded."""
+        return " ".join(map(_word, (self.command, *self.args)))
+
+
+def _word(word: str) -> str:
+    """Return a word of a command line, quoted if more than its variables would need that."""
+    rest = _VARIABLE.sub("", word)
+    return word if shlex.quote(rest or "x") == (rest or "x") else shlex.quote(word)
 
 
 @dataclass(frozen=True)
@@ -77,10 +104,14 @@ class AgentKind:
     only_reads: bool = False
     problems: tuple[str, ...] = ()
     """The parts of its definition that are not used, and why."""
+    program: AgentProgram | None = None
+    """The program that such a sub-agent is; None for one of our own."""
 
     @property
     def facts(self) -> str:
         """The tools and limits of a sub-agent of this kind, in a few words."""
+        if self.program is not None:
+            return visible(" · ".join(self._facts_of_program(self.program)), lines=False)
         tools = f"tools: {', '.join(self.tools) or 'none'}" if self.tools is not None else "all tools of the session"
         parts = [
             "read-only" if self.only_reads else "",
@@ -92,8 +123,17 @@ class AgentKind:
         ]
         return visible(" · ".join(filter(None, parts)), lines=False)
 
+    def _facts_of_program(self, program: AgentProgram) -> Iterator[str]:
+        yield f"another agent: {program.line}"
+        if self.only_reads:
+            yield "read-only"
+        if not program.is_confined:
+            yield "outside the sandbox"
+
     def offers(self, tool: ToolDefinition) -> bool:
         """Return whether a sub-agent of this kind gets the tool, which its parent has."""
+        if self.program is not None:
+            return True  # its tools only answer the program
         is_always = kind_of(tool.name) in _ALWAYS
         if any(means(written, tool) and not (is_always and written in EVERY) for written in self._excluded):
             return False
@@ -197,6 +237,8 @@ def agent_kinds(locations: Locations, settings: Settings, workspace: Path) -> Ag
         here: dict[str, AgentKind] = {}
         for path in _files(directory):
             kind = _read(path, root)
+            if isinstance(kind, AgentKind) and root == workspace:
+                kind = _inside(kind)
             if isinstance(kind, str):
                 problems.append(f"{path}: {kind}")
             elif (other := here.setdefault(_key(kind.name), kind)) is not kind:
@@ -205,6 +247,14 @@ def agent_kinds(locations: Locations, settings: Settings, workspace: Path) -> Ag
     if len(kinds) > _MOST_KINDS:
         problems.append(f"only the first {_MOST_KINDS} kinds of sub-agents are used, {len(kinds)} are defined")
     return AgentKinds((*kinds[:_MOST_KINDS], *_BUILTIN_KINDS), problems)
+
+
+def _inside(kind: AgentKind) -> AgentKind:
+    """Return a project's kind with its program inside the sandbox: only the user's own files can take one out."""
+    if kind.program is None or kind.program.is_confined:
+        return kind
+    problem = "sandbox: only your own settings can start a program outside the sandbox"
+    return replace(kind, program=replace(kind.program, is_confined=True), problems=(*kind.problems, problem))
 
 
 def _files(directory: Path) -> list[Path]:
@@ -290,11 +340,13 @@ def _kind(name: str, values: Mapping[str, Any], source: str) -> AgentKind:
     prompt, description = entries.text("prompt"), " ".join(entries.text("description").split())
     pattern = entries.pattern(FILTER)
     tools, without = _tools_of(entries) if pattern is not None else ((), ())
-    model = entries.text("model")
+    model, program = entries.text("model"), _program(entries)
+    usual = f"another agent, {program.line}" if program is not None else prompt or name
     kind = AgentKind(
         name=_named(entries, name),
         source=source,
-        description=first_line(description or prompt or name, _LONGEST),
+        program=program,
+        description=first_line(description or usual, _LONGEST),
         prompt=prompt,
         pattern=pattern or "",
         tools=None if tools is not None and EVERY.intersection(tools) else tools,
@@ -307,6 +359,25 @@ def _kind(name: str, values: Mapping[str, Any], source: str) -> AgentKind:
     if unused:
         entries.problems.append(f"not used: {', '.join(unused[:10])}")
     return replace(kind, problems=tuple(entries.problems))
+
+
+def _program(entries: _Entries) -> AgentProgram | None:
+    """Return the program that a definition names; None if it names none, or not in a way that can be used."""
+    command, args, env = entries.text("command"), entries.values.get("args") or (), entries.values.get("env") or {}
+    if not command:
+        unused = sorted(key for key in _PROGRAM if entries.values.get(key, True) not in ((), {}, "", True))
+        entries.problems += [f"{', '.join(unused)}: only used with `command`"] if unused else []
+        return None
+    if not isinstance(args, list | tuple) or not all(isinstance(each, str) for each in args):
+        entries.problems.append("args must be a list of texts, so none are passed")
+        args = ()
+    if not isinstance(env, Mapping) or not all(isinstance(each, str) for each in env.values()):
+        entries.problems.append("env must be a table of texts, so none are set")
+        env = {}
+    own = sorted(key for key in ("tools", FILTER, "model", "prompt") if entries.values.get(key))
+    entries.problems += [f"{', '.join(own)}: not used, as the program has its own"] if own else []
+    variables = tuple((str(name), str(value)) for name, value in env.items())
+    return AgentProgram(command, tuple(args), variables, entries.values.get("sandbox") is not False)
 
 
 def _key_named(key: str) -> str:

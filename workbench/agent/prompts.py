@@ -6,6 +6,7 @@ import platform
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Final
 
 from workbench.agent.agent_kinds import AgentKind
 from workbench.agent.instructions import project_notes
@@ -91,6 +92,10 @@ def plan_note(allowed: Iterable[str]) -> str:
         "Use them to find out what you can, then say in a message what you would change,"
         " file by file, how you would check it, and what you could not find out. Do not call finish."
     )
+
+
+NO_REASON: Final = "The user gave no reason; ask, or choose another way."
+"""Ends the result of an action that the user rejected without a note."""
 
 
 def kind_prompt(kind: AgentKind | None) -> str:

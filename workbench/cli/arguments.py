@@ -16,13 +16,15 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 _HELP = "A terminal workbench where you and a coding agent work in one directory."
-_COMMANDS = {
+COMMANDS = {
     "demo": "watch a scripted agent fix a bug in a small project; needs no model",
     "run": "let the agent work on PROMPT without a screen",
+    "acp": "serve an editor on standard input and output (Agent Client Protocol)",
     "sessions": "list sessions; `repair` recovers what can be read of a damaged one",
     "resume": "resume a session",
     "attach": "open another screen on a running session, here or over ssh",
-    "export": "export a session as Markdown, HTML, JSON lines, a picture or a recording",
+    "serve": "show a session in a browser on this machine; with --read-only it can only be looked at",
+    "export": "export a session as Markdown, HTML, JSON lines, a picture, a recording or a patch",
     "import": "import a session from JSON lines",
     "models": "list available models; `test` makes one call, `forget` deletes a saved key",
     "tools": "list the agent's tools",
@@ -30,44 +32,52 @@ _COMMANDS = {
     "openapi": "list OpenAPI documents; `changes` shows a changed one, `approve` accepts it",
     "risk": "show the risk rating of a command without running it",
     "rules": "list the allow, ask and deny rules; `test` and `try` show what they decide",
+    "hooks": "list the programs that run at events, where they come from, and which are ignored",
     "decisions": "list who or what allowed and denied actions, and why; exports the list",
     "trust": "list the directories whose own tools, rules and servers are used; `revoke` ends it",
+    "sandbox": "say whether there is a sandbox; `test` tries to get out of it, `run` runs a command inside",
     "rewind": "move a session back to an earlier message or action, with its files",
     "fork": "continue a session in a new one, from its end or an earlier event",
     "replay": "run a session's actions again in a scratch directory and compare with the record",
     "compare": "compare sessions: outcome, steps, tokens, cost, time, files, and where they differ",
+    "worktree": "list the git worktrees with their sessions and changes; `remove` deletes one",
     "blame": "show which action, prompt and model, or you, wrote each line of FILE",
     "restore": "restore what a command deleted, or any path from any version",
-    "config": "list every setting with its value and where it comes from",
+    "completion": "print the script that lets a shell complete commands, options and their values",
+    "doctor": "check what a session needs on this machine, and say what is missing",
+    "config": "list every setting with its value and where it comes from; `get`, `set`, `unset`, `edit` change it",
     "locate": "show the paths of settings, sessions and logs",
+    "man": "show the manual page",
+    "update": "say how this installation is updated; `--check` asks whether there is a newer version",
 }
+_HIDDEN = {
+    "engine": "serve a screen on another machine, which runs this over ssh",
+    "browser-tab": "show a session in a tab of a browser, for which `ohw serve` runs this",
+}
+"""Commands for programs, which the list of commands does not have."""
 _FORMS = {
     "markdown": "a transcript for issues and notes",
     "html": "a transcript as one HTML page; with --at it starts with a picture of the screen",
     "jsonl": "every event; `ohw import` reads it",
     "svg": "a picture of the screen",
     "cast": "a recording of the screen (asciicast 2)",
+    "patch": "the changes to a workspace that --container-copy made",
 }
-_EPILOG = "commands:\n" + "\n".join(f"  ohw {name:<10}{text}" for name, text in _COMMANDS.items())
+_EPILOG = "commands:\n" + "\n".join(f"  ohw {name:<12}{text}" for name, text in COMMANDS.items())
 _EPILOG += '\n\nUse `ohw -- demo` to send "demo" as a message. `ohw COMMAND --help` describes a command.'
+SHELLS = ("bash", "zsh", "fish")
+"""The shells for which there is a completion."""
 _MCP = ("list", "add", "test", "login", "logout", "changes", "approve", "remove")
-_INTERMIXED = frozenset(("rewind", "fork", "replay"))
+_INTERMIXED = frozenset(("rewind", "fork", "replay", "sandbox"))
 """Commands whose options may stand between their other arguments."""
+_REMOTE = frozenset(("", "resume", "attach", "run", "demo"))
+"""Commands that take the URL of a directory on another machine, or say that they do not work there."""
 _ALMOST = 0.8
 """The similarity, from 0 to 1, from which a word counts as a misspelled command."""
 _WITH_VALUE = frozenset(
     (
-        "--workspace",
-        "--home",
-        "--tool",
-        "--path",
-        "--env",
-        "--header",
-        "--type",
-        "--format",
-        "--check",
-        "--from",
-        "--prompt",
+        *("--workspace", "--home", "--tool", "--path", "--env", "--header", "--type", "--format", "--check", "--from"),
+        *("--prompt", "--container-copy", "--patch", "--host", "--port"),
     )
 )
 """Options that take a value, other than the settings' flags."""
@@ -78,13 +88,25 @@ def parse(words: list[str]) -> tuple[str, argparse.Namespace]:
 
     Raises UsageError if they are invalid, and SystemExit after `--help` or `--version`.
     """
-    position = _command_at(words)
+    position = command_at(words)
     command = words.pop(position) if position is not None else ""
-    parser = _parser(command)
+    url = _pop_url(words) if command in _REMOTE else ""
+    parser = parser_of(command)
     arguments = parser.parse_intermixed_args(words) if command in _INTERMIXED else parser.parse_args(words)
+    arguments.url = url
     if not command and "--" not in words:
         _check_misspelled(arguments.prompt or "")
     return command, arguments
+
+
+def _pop_url(words: list[str]) -> str:
+    """Remove the URL of another machine's directory and return it; empty if there is none."""
+    for index, word in enumerate(words):
+        if word == "--":
+            break
+        if word.startswith("ssh://") and (index == 0 or words[index - 1] not in _WITH_VALUE):
+            return words.pop(index)
+    return ""
 
 
 def _check_misspelled(prompt: str) -> None:
@@ -92,26 +114,29 @@ def _check_misspelled(prompt: str) -> None:
     if prompt and " " not in prompt:
         from workbench.suggest import nearest
 
-        meant = nearest(prompt, _COMMANDS, _ALMOST)
+        meant = nearest(prompt, COMMANDS, _ALMOST)
         if meant:
             raise UsageError(
                 f"No such command: {prompt}. Did you mean `ohw {meant}`? To send it as a message: `ohw -- {prompt}`"
             )
 
 
-def _command_at(words: Sequence[str]) -> int | None:
+def command_at(words: Sequence[str]) -> int | None:
     """Return the index of the command, or None if there is none.
 
-    The command is the first word that is neither an option nor an option's value, provided it is the name of a command.
+    The command is the first word that is neither an option nor an option's value nor another machine's URL, provided it
+    is the name of a command.
     """
-    skip, with_value = False, _WITH_VALUE.union(each.flag for each in _flags())
+    skip, with_value = False, _WITH_VALUE.union(each.flag for each in settings_with_flags())
     for index, word in enumerate(words):
         if word == "--":
             return None
         if skip or word.startswith("-"):
             skip = not skip and word in with_value
             continue
-        return index if word in _COMMANDS else None
+        if word.startswith("ssh://"):
+            continue
+        return index if word in COMMANDS or word in _HIDDEN else None
     return None
 
 
@@ -130,16 +155,19 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}; see `{self.prog} --help`")
 
 
-def _parser(command: str) -> _Parser:
+def parser_of(command: str) -> _Parser:
+    """Return the parser of a command; the empty one starts a session."""
     shape = argparse.RawDescriptionHelpFormatter
     if not command:
         parser = _Parser("ohw", description=_HELP, epilog=_EPILOG, formatter_class=shape, allow_abbrev=False)
+        parser.usage = "ohw [ssh://[USER@]HOST[:PORT]/PATH] [PROMPT] [options]\n       ohw COMMAND [options]"
         parser.add_argument("prompt", nargs="?", metavar="PROMPT", help="first message")
         parser.add_argument("--version", action="version", version=f"ohw {__version__}")
+        _add_copy(parser)
     else:
         parser = _Parser(
             f"ohw {command}",
-            description=_COMMANDS[command],
+            description=(COMMANDS | _HIDDEN)[command],
             epilog=_RISK_LINES if command == "risk" else None,
             formatter_class=shape if command == "risk" else argparse.HelpFormatter,
             allow_abbrev=False,
@@ -162,6 +190,8 @@ def _add_arguments(parser: _Parser, command: str) -> None:
     elif command == "run":
         parser.add_argument("prompt", metavar="PROMPT", help="the task; `-` reads it from stdin")
         parser.add_argument("--json", action="store_true", help="print events as JSON lines")
+        _add_copy(parser)
+        parser.add_argument("--patch", metavar="FILE", help="with --container-copy: write the changes to this file")
     elif command == "models":
         parser.add_argument(
             "action", nargs="?", choices=["test", "forget"], help="make one real call of a model; delete a saved key"
@@ -188,6 +218,12 @@ def _add_arguments(parser: _Parser, command: str) -> None:
             "--all", action="store_true", help="include tools whose schema was not loaded, by name (with --json)"
         )
         parser.add_argument("--mcp", action="store_true", help="start the MCP servers and list their tools too")
+
+
+def _add_copy(parser: _Parser) -> None:
+    parser.add_argument(
+        "--container-copy", metavar="DIR", help="work in a copy of this directory of the container's image"
+    )
 
 
 def _add_past(parser: _Parser, command: str) -> None:
@@ -295,8 +331,39 @@ def _count(text: str) -> int:
     return min(int(text[:18]), 10**9)
 
 
+def _add_engine(parser: _Parser) -> None:
+    parser.add_argument("--stdio", action="store_true", required=True, help="speak with the screen over these streams")
+
+
 def _add_attach(parser: _Parser) -> None:
     parser.add_argument("id", nargs="?", metavar="ID", help="session ID or unique prefix (default: the one that runs)")
+
+
+def _add_serve(parser: _Parser) -> None:
+    parser.add_argument("id", nargs="?", metavar="ID", help="session ID or unique prefix (default: a new session)")
+    parser.add_argument(
+        "--read-only", action="store_true", help="share a view of a running session, which controls nothing"
+    )
+    parser.add_argument("--host", metavar="HOST", default="127.0.0.1", help="address to listen on (default: loopback)")
+    parser.add_argument(
+        "--port", metavar="PORT", type=_count, default=8642, help="port to listen on (8642); 0 takes a free one"
+    )
+
+
+def _add_browser_tab(parser: _Parser) -> None:
+    parser.add_argument("id", metavar="ID", help="session, which is started if there is none with this ID")
+    parser.add_argument("--read-only", action="store_true", help="only show the session, which has to be running")
+
+
+def _add_completion(parser: _Parser) -> None:
+    parser.add_argument("shell", choices=SHELLS, help="the shell; the guide has the line for its startup file")
+
+
+def _add_config(parser: _Parser) -> None:
+    actions = ["list", "get", "set", "unset", "edit", "path"]
+    parser.add_argument("action", nargs="?", choices=actions, help="what to do with the settings file (default: list)")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="setting, such as max_steps or terminal.bell")
+    parser.add_argument("value", nargs="?", metavar="VALUE", help="value to set; lists have commas")
 
 
 def _add_decisions(parser: _Parser) -> None:
@@ -321,6 +388,10 @@ def _add_decisions(parser: _Parser) -> None:
     )
 
 
+def _add_doctor(parser: _Parser) -> None:
+    parser.add_argument("--json", action="store_true", help="print the findings as JSON")
+
+
 def _add_rules(parser: _Parser) -> None:
     parser.add_argument(
         "action",
@@ -338,6 +409,19 @@ def _add_rules(parser: _Parser) -> None:
     )
 
 
+def _add_hooks(parser: _Parser) -> None:
+    parser.add_argument("--json", action="store_true", help="print the list as JSON lines")
+
+
+def _add_sandbox(parser: _Parser) -> None:
+    parser.add_argument("action", nargs="?", choices=["test", "run"], help="try to get out; run a command inside")
+    parser.add_argument("program", nargs="*", metavar="COMMAND", help="the command and its arguments, after --")
+
+
+def _add_update(parser: _Parser) -> None:
+    parser.add_argument("--check", action="store_true", help="ask the package index for the newest version, once")
+
+
 def _add_trust(parser: _Parser) -> None:
     parser.add_argument("action", nargs="?", choices=["list", "revoke"], help="what to do (default: list)")
     parser.add_argument("paths", nargs="*", metavar="PATH", help="directories in which to revoke the trust")
@@ -345,16 +429,32 @@ def _add_trust(parser: _Parser) -> None:
     parser.add_argument("--json", action="store_true", help="print the list as JSON lines")
 
 
+def _add_worktree(parser: _Parser) -> None:
+    parser.add_argument("action", nargs="?", choices=["list", "remove"], help="what to do (default: list)")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="branch or directory of the worktree to remove")
+    parser.add_argument("--force", action="store_true", help="remove it with what is only in it")
+
+
 _ARGUMENTS_OF = {
     "attach": _add_attach,
     "blame": _add_blame,
+    "browser-tab": _add_browser_tab,
+    "completion": _add_completion,
+    "config": _add_config,
     "compare": _add_compare,
     "decisions": _add_decisions,
+    "doctor": _add_doctor,
+    "engine": _add_engine,
+    "hooks": _add_hooks,
     "mcp": _add_mcp,
     "openapi": _add_openapi,
     "rules": _add_rules,
     "sessions": _add_sessions,
+    "serve": _add_serve,
     "trust": _add_trust,
+    "sandbox": _add_sandbox,
+    "update": _add_update,
+    "worktree": _add_worktree,
 }
 
 
@@ -384,7 +484,7 @@ def _add_export(parser: _Parser) -> None:
     )
 
 
-def _flags() -> list[Setting]:
+def settings_with_flags() -> list[Setting]:
     """Return the settings that have a flag."""
     return [each for each in declared(Settings).values() if each.flag]
 
@@ -392,7 +492,7 @@ def _flags() -> list[Setting]:
 def _add_options(parser: _Parser) -> None:
     group = parser.add_argument_group("settings")
     group.add_argument("--workspace", metavar="DIR", help="the directory to work in (default: the current one)")
-    for each in _flags():
+    for each in settings_with_flags():
         about = each.reference.split(". ")[0].removesuffix(".")
         if about[1:2].islower():
             about = about[0].lower() + about[1:]

@@ -25,6 +25,7 @@ FORMS = {
     "jsonl": (".jsonl",),
     "svg": (".svg",),
     "cast": (".cast",),
+    "patch": (".patch", ".diff"),
 }
 """The formats, each with the file extensions that select it."""
 PICTURED = ("svg", "cast")
@@ -56,7 +57,15 @@ def export(arguments: Namespace) -> int:
     if Path(arguments.id or "").suffix.lower() in {end for ends in FORMS.values() for end in ends}:
         raise UsageError(f"{arguments.id} looks like a file: `ohw export -o {arguments.id}` writes it")
     arguments.last = False
-    with Store.open(session_path(where, chosen_session(where, arguments).id), readonly=True) as store:
+    session = chosen_session(where, arguments)
+    if request.form == "patch":
+        if request.until is not None:
+            raise UsageError("a patch has the changes up to now; leave --at out")
+        from workbench.cli.container_copy import print_patch
+
+        print_patch(where, Path(session.workspace), arguments.output)
+        return 0
+    with Store.open(session_path(where, session.id), readonly=True) as store:
         lines = _lines_of(store, request)
         if arguments.output and arguments.output != "-":
             save_lines(lines, Path(arguments.output))
@@ -95,13 +104,13 @@ def _written(recorded: Recorded, request: ExportRequest) -> Iterator[str]:
     if request.form in PICTURED:
         return _pictured(recorded, request)
     if request.form == "markdown":
-        from workbench.view.transcript.formats import markdown_of
+        from workbench.view.transcript.markdown import markdown_of
 
         return markdown_of(recorded.state())
-    from workbench.view.transcript.formats import page_of
+    from workbench.view.transcript.html import page_of
 
     picture = "\n".join(_pictured(recorded, request)) if request.until is not None else ""
-    return page_of(recorded.state(), picture)
+    return page_of(recorded.read(), picture)
 
 
 def _pictured(recorded: Recorded, request: ExportRequest) -> Iterator[str]:
@@ -111,7 +120,7 @@ def _pictured(recorded: Recorded, request: ExportRequest) -> Iterator[str]:
     size, themes = (style.columns, style.rows), Locations.from_environment().themes
     if request.form == "cast":
         from workbench.tui.screen_export import cast
-        from workbench.view.transcript.formats import title_of
+        from workbench.view.transcript.transcript import title_of
 
         yield from cast(events, size, style.theme, title_of(recorded.state()), themes)
     else:

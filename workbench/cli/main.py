@@ -80,6 +80,10 @@ def _dispatch(words: list[str]) -> int:
     if words == ["--version"]:
         sys.stdout.write(f"ohw {__version__}\n")
         return 0
+    if "_ARGCOMPLETE" in os.environ:  # set by the script of `ohw completion`
+        from workbench.cli.completion import complete
+
+        complete()
     # Imported late, because `--version` needs no parser.
     from workbench.cli.arguments import parse
 

@@ -65,7 +65,7 @@ def _listed(pins: PinStore, configs: ServerConfigs) -> str:
         (
             server.name,
             MASKER.masked(_state_of(server, pins.entry(server))) + _signed(pins, server),
-            MASKER.masked(server.target),
+            MASKER.masked(server.target) + " (outside the sandbox)" * server.runs_outside,
             server.source,
         )
         for server in configs.servers

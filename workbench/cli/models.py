@@ -100,14 +100,14 @@ def _profiles(settings: Settings, store: KeyStore) -> Iterator[str]:
         profile = settings.profile(name)
         mark = "●" if name == settings.model else " "
         others = f"  (else {', '.join(profile.fallback_models)})" if profile.fallback_models else ""
-        yield f"{mark} {name.ljust(width)}  {_named(profile)}{_key_state(profile, store)}{others}"
+        yield f"{mark} {name.ljust(width)}  {_named(profile)}{key_state(profile, store)}{others}"
 
 
 def _named(profile: Profile) -> str:
     return f"{profile.model} at {public_url(profile.api_base)}" if profile.api_base else profile.model
 
 
-def _key_state(profile: Profile, store: KeyStore) -> str:
+def key_state(profile: Profile, store: KeyStore) -> str:
     """Return where the key comes from and whether that file or variable exists, never the key itself.
 
     A keyring is not opened; the text is empty if no key is found.

@@ -120,4 +120,5 @@ def _cells(entry: SessionSummary) -> tuple[str, ...]:
     if entry.forked_from:
         title = f"{title} (fork of {entry.forked_from} at event {entry.forked_at})"
     state = entry.ended or ("needs you" if entry.waiting else "open")
-    return (entry.id, used, state, cost, str(entry.events), visible_path(entry.workspace), title)
+    directory = entry.origin or visible_path(entry.workspace)
+    return (entry.id, used, state, cost, str(entry.events), directory, title)

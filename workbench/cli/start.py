@@ -25,21 +25,35 @@ if TYPE_CHECKING:
 
 def start(arguments: Namespace) -> int:
     """Start a session, with the first message if there is one."""
+    if arguments.url:
+        _check_no_copy(arguments)
+        return _on_other_machine(arguments, _opener(arguments))
     where, settings = settings_of(arguments, lenient=not arguments.plain)
-    return _opener(arguments)(where, settings, workspace_of(arguments), prompt=arguments.prompt or "")
+    opener = _opener(arguments)
+    workspace = workspace_of(arguments)
+    if arguments.container_copy is not None:
+        from workbench.cli.container_copy import workspace_in_copy
+
+        workspace = workspace_in_copy(where, settings, arguments)
+    return opener(where, settings, workspace, prompt=arguments.prompt or "")
 
 
 def demo(arguments: Namespace) -> int:
     """Open the demo, in which a scripted agent fixes a small project."""
+    _check_here(arguments, "demo")
     where, settings = settings_of(arguments, lenient=not arguments.plain)
     return _opener(arguments)(where, settings, workspace_of(arguments), demo=True)
 
 
-def resume(arguments: Namespace) -> int:
-    """Resume a session. Raises WorkbenchError if it is damaged."""
+def resume(arguments: Namespace, opener: Callable[..., int] | None = None) -> int:
+    """Resume a session, with another function that opens it if there is one. Raises WorkbenchError if it is damaged."""
+    opener = opener or _opener(arguments)
+    if arguments.url:
+        return _on_other_machine(arguments, opener, is_new=False)
     where, settings = settings_of(arguments, lenient=not arguments.plain)
-    opener = _opener(arguments)
     session = chosen_session(where, arguments)
+    if session.origin:
+        return _on_other_machine(arguments, opener, session, is_new=False)
     if session.damaged:
         from workbench.session.storage.store import REPAIR
 
@@ -51,13 +65,34 @@ def resume(arguments: Namespace) -> int:
 
 def attach(arguments: Namespace) -> int:
     """Open another screen on a running session. Raises UsageError if it does not run, or several could be meant."""
+    _check_here(arguments, "attach")
     where, settings = settings_of(arguments, lenient=not arguments.plain)
     opener = _opener(arguments)
-    session = _running_session(where, arguments)
+    session = running_session(where, arguments)
     return opener(where, _agreed(where, settings, session.id), Path(session.workspace), session_id=session.id)
 
 
-def _running_session(where: Locations, arguments: Namespace) -> SessionSummary:
+def _check_here(arguments: Namespace, command: str) -> None:
+    """Raise UsageError if a command is given another machine and works on this one alone."""
+    if arguments.url:
+        raise UsageError(f"`ohw {command}` works on this machine only; on the other one: ssh -t HOST ohw {command} …")
+
+
+def _check_no_copy(arguments: Namespace) -> None:
+    """Raise UsageError if another machine is to work in a copy of a container's image."""
+    if arguments.container_copy is not None or getattr(arguments, "patch", None) is not None:
+        raise UsageError("--container-copy works on this machine only; on the other one: ssh -t HOST ohw …")
+
+
+def _on_other_machine(
+    arguments: Namespace, opener: Callable[..., int], session: SessionSummary | None = None, *, is_new: bool = True
+) -> int:
+    from workbench.cli.remote import open_remote
+
+    return open_remote(arguments, opener, session, is_new=is_new)
+
+
+def running_session(where: Locations, arguments: Namespace) -> SessionSummary:
     """Return the named session, or the only one that an engine serves: in this directory or, if none does, in any."""
     from workbench.engine.sockets import is_served
     from workbench.session.session_names import socket_path
@@ -113,14 +148,15 @@ def _opener(arguments: Namespace) -> Callable[..., int]:
         raise UsageError("not a terminal; use `ohw run PROMPT` for scripts")
     is_dumb = os.environ.get("TERM", "dumb") == "dumb"
     if not (arguments.plain or is_dumb):
-        return _on_screen
+        return open_on_screen
     from workbench.plain.start import open_plain
 
     why = "" if arguments.plain else "This terminal (TERM=dumb) cannot show a screen, so this is plain mode (--plain)."
     return partial(open_plain, notice=why)
 
 
-def _on_screen(*args: Any, **options: Any) -> int:
+def open_on_screen(*args: Any, **options: Any) -> int:
+    """Open the screen, and end the process with it."""
     from workbench.processes.spawn import end_process
     from workbench.tui.start import open_screen
 
@@ -129,12 +165,22 @@ def _on_screen(*args: Any, **options: Any) -> int:
 
 def run(arguments: Namespace) -> int:
     """Run the agent without a screen and return an exit code that says how the run ended."""
-    where, settings = settings_of(arguments)
     prompt = sys.stdin.read() if arguments.prompt == "-" else arguments.prompt
+    if arguments.url:
+        from workbench.cli.remote import run_there
+
+        _check_no_copy(arguments)
+        return run_there(arguments, prompt)
+    where, settings = settings_of(arguments)
     from workbench.engine.sockets import forbid_tracing
     from workbench.plain.headless import run as run_headless
     from workbench.processes.descendants import mark_descendants
 
     mark_descendants()
     forbid_tracing()
-    return run_headless(where, settings, workspace_of(arguments), prompt, as_json=arguments.json)
+    drive = partial(run_headless, where, settings, prompt=prompt, as_json=arguments.json)
+    if arguments.container_copy is None and arguments.patch is None:
+        return drive(workspace_of(arguments))
+    from workbench.cli.container_copy import run_in_copy
+
+    return run_in_copy(where, settings, arguments, drive)

@@ -17,7 +17,7 @@ from workbench.tools.trust import revoke
 from workbench.view.approval.trust_list import TrustRow, trust_rows
 
 _NONE = (
-    "No directory is trusted. `ohw` asks when you open one that brings tools, rules, servers, sub-agents or commands."
+    "No directory is trusted. `ohw` asks when you open one that contains tools, rules, servers, sub-agents or commands."
 )
 _RUNNING = "Sessions that are open keep what they loaded until they end."
 

@@ -6,7 +6,7 @@ Tests of screens use a client that needs no process.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -31,6 +31,10 @@ class CommandRefused(Struct, frozen=True):
     """The engine did not carry out a command; `reason` is one line."""
 
     reason: str
+    repeat: Literal["never", "reconnected", "now"] = "never"
+    """When the command can be sent again without the risk that it arrives twice: not at all, because the engine refused
+    it, once a `Reconnected` comes, because there was no connection, or at once, because it was lost with the last one.
+    """
 
 
 class EngineNotice(Struct, frozen=True):
@@ -45,7 +49,13 @@ class EngineStalled(Struct, frozen=True):
     reason: str
 
 
-Incoming: TypeAlias = "Event | LiveEvent | Disconnected | CommandRefused | EngineNotice | EngineStalled"
+class Reconnected(Struct, frozen=True):
+    """A lost connection is back: unfinished streams come again from their start. `text` is one line for the user."""
+
+    text: str
+
+
+Incoming: TypeAlias = "Event | LiveEvent | Disconnected | CommandRefused | EngineNotice | EngineStalled | Reconnected"
 
 
 class Past(Protocol):

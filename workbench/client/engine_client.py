@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 _GREETING = 30.0
 _SILENCE_MS = 1_000
+_NOT_RUNNING = "The session is not running any more, and a view starts nothing"
 
 
 class EngineGone(WorkbenchError):
@@ -55,20 +56,24 @@ class EngineConnection:
         self.notices = hello.notices
 
     @classmethod
-    def open(cls, launch: Launch, *, last_seq: int = 0, timeout: float = _GREETING) -> EngineConnection:
+    def open(
+        cls, launch: Launch, *, last_seq: int = 0, is_viewer: bool = False, timeout: float = _GREETING
+    ) -> EngineConnection:
         """Connect to the session's engine, starting it if none runs; events after `last_seq` come first.
 
-        Raises EngineRefused with one line if the engine cannot serve the session.
+        A viewer starts none. Raises EngineRefused with one line if the engine cannot serve the session.
         """
         path = socket_path(launch.locations, launch.session_id)
         until = time.monotonic() + timeout
         while time.monotonic() < until:
             connection = connect(path, timeout)
+            if connection is None and is_viewer:
+                raise EngineRefused(_NOT_RUNNING)
             if connection is None:
                 # Raises if the engine refuses, for instance because another process holds the session.
                 start_engine(launch)
                 connection = connect(path, timeout)
-            greeted = _greet(connection, last_seq) if connection else None
+            greeted = _greet(connection, Hello(seen=last_seq, is_viewer=is_viewer)) if connection else None
             if greeted is not None:
                 return greeted
             # The engine was about to end: the next one can start once it has released the session.
@@ -94,6 +99,16 @@ class EngineConnection:
             self._rest += self._read()
         *lines, self._rest = self._rest.split(b"\n")
         return [decode_message(line) for line in lines]
+
+    def detach(self) -> tuple[socket.socket, bytes]:
+        """Return the socket, and what was received and not returned yet; the connection is not used any more."""
+        rest, self._rest = self._rest, b""
+        return self._socket, rest
+
+    def finish(self) -> None:
+        """Say that nothing more will be sent; what was sent still arrives."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_WR)
 
     def close(self) -> None:
         """Close the connection; a waiting `receive` raises EngineGone. May be called twice."""
@@ -125,11 +140,11 @@ class EngineConnection:
         return data
 
 
-def _greet(connection: socket.socket, last_seq: int) -> EngineConnection | None:
+def _greet(connection: socket.socket, hello: Hello) -> EngineConnection | None:
     """Send the greeting and wait for the answer; return None if the engine was about to end."""
     data = b""
     try:
-        connection.sendall(encode(Hello(seen=last_seq)) + b"\n")
+        connection.sendall(encode(hello) + b"\n")
         while b"\n" not in data:
             part = connection.recv(1 << 18)
             if not part:
@@ -207,6 +222,7 @@ class _StallWatch:
 
 logger = logging.getLogger(__name__)
 _STALL_CHECKS = 2
+_VIEWER = "Read-only: this view controls nothing"
 _STALLED = "The agent process was stopped and does not respond. It continues with: kill -CONT {}"
 _GONE = "The agent process stopped. Your next answer or message restarts it"
 _PARTING = 1.0
@@ -216,8 +232,10 @@ _FAULT = "The connection to the engine failed inside ohw ({}); what you send nex
 class EngineClient:
     """One session of an engine; the engine is started when the first command, or `history`, needs it."""
 
-    def __init__(self, launch: Launch) -> None:
+    def __init__(self, launch: Launch, *, is_viewer: bool = False) -> None:
+        """A viewer sends no command and never controls the session."""
         forbid_tracing()
+        self._is_viewer = is_viewer
         self._commands: queue.SimpleQueue[Command | None] = queue.SimpleQueue()
         self._launch = launch
         self._path = session_path(launch.locations, launch.session_id)
@@ -244,7 +262,10 @@ class EngineClient:
 
     def send(self, command: Command) -> None:
         """Queue a command; a thread delivers it."""
-        self._commands.put(command)
+        if self._is_viewer:
+            self._inbox.put([CommandRefused(_VIEWER)])
+        else:
+            self._commands.put(command)
 
     async def receive(self) -> Sequence[Incoming]:
         """Wait for the next messages from the engine, or for its end."""
@@ -305,7 +326,7 @@ class EngineClient:
         # An engine that was killed while it created the file has left one without events.
         is_new = self._launch.is_new and (not self._path.exists() or has_no_event(self._path))
         launch = replace(self._launch, is_new=is_new)
-        connection = EngineConnection.open(launch, last_seq=self._last_seq)
+        connection = EngineConnection.open(launch, last_seq=self._last_seq, is_viewer=self._is_viewer)
         self._connection = connection
         # The flags for mode, model and step limit apply once: a restarted engine keeps what was chosen since.
         from_flags = tuple(name for name in launch.settings.from_flags if name not in ("mode", "model", "max_steps"))

@@ -10,6 +10,7 @@ from workbench.config.setting_kinds import (
     RegularExpression,
     Strings,
     Switch,
+    Table,
     Text,
     WholeNumber,
     checked_table,
@@ -23,6 +24,12 @@ if TYPE_CHECKING:
     from typing import Any
 
 _NAME = lazy_pattern(r"[A-Za-z0-9][\w .-]{0,39}", re.ASCII)
+
+
+def check_variables(name: str, value: Any) -> None:
+    """Check a table of environment variables. Raises UsageError."""
+    if not isinstance(value, Mapping) or not all(isinstance(each, str) for each in value.values()):
+        raise UsageError(f'{name} must be a table of texts, such as {{ API_KEY = "${{API_KEY}}" }}')
 
 
 class AgentSettings:
@@ -42,6 +49,14 @@ class AgentSettings:
     model: str | None = setting(None, Text(), "Model", "The name of a saved model.", unset="the session's")
     max_steps: int | None = setting(None, WholeNumber(1), "Steps", "Model calls in one run at most.", unit="calls")
     read_only: bool = setting(False, Switch(), "Read only", "Whether it can change nothing.")
+    command: str = setting(
+        "", Text(), "Command", "The program of another agent that speaks the Agent Client Protocol, such as npx."
+    )
+    args: tuple[str, ...] = setting((), Strings('words, such as ["-y", "PACKAGE"]'), "Arguments", "Its arguments.")
+    env: Mapping[str, str] = setting(
+        {}, Table(check_variables), "Variables", "Its environment variables; `${NAME}` is one of yours."
+    )
+    sandbox: bool = setting(True, Switch(), "Sandbox", "Whether its program runs inside the sandbox.")
 
 
 def check_agents(name: str, value: Any) -> None:

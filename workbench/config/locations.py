@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from workbench.config.base_directories import config_directory, data_directory, state_directory
 from workbench.errors import UsageError
 
 _SYSTEMD = "/run/user/{}"
@@ -29,11 +30,10 @@ class Locations:
     @classmethod
     def from_environment(cls, env: Mapping[str, str] = os.environ) -> Locations:
         """Return the `ohw` directories under the XDG variables, or under their defaults in the home directory."""
-        home = Path(env.get("HOME") or Path.home())
         return cls(
-            config=_base(env, "XDG_CONFIG_HOME", home / ".config") / "ohw",
-            data=_base(env, "XDG_DATA_HOME", home / ".local/share") / "ohw",
-            state=_base(env, "XDG_STATE_HOME", home / ".local/state") / "ohw",
+            config=config_directory(env),
+            data=data_directory(env),
+            state=state_directory(env),
             runtime=_runtime(env),
         )
 
@@ -81,12 +81,6 @@ class Locations:
     def logs(self) -> Path:
         """The directory of the log files."""
         return self.state / "logs"
-
-
-def _base(env: Mapping[str, str], name: str, default: Path) -> Path:
-    value = env.get(name, "")
-    # The specification says to ignore relative paths.
-    return Path(value) if value.startswith("/") else default
 
 
 def _runtime(env: Mapping[str, str]) -> Path:

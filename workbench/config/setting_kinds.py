@@ -47,6 +47,10 @@ class Kind(ABC):
         """Return the value as text for the form."""
         return "" if value is None else str(value)
 
+    def merge(self, value: Any, written: Any) -> Any:
+        """Return the value of a flag or variable, which replaces the one written in the file (None: there is none)."""
+        return value
+
 
 class Text(Kind):
     """One line of printable text, which may be empty unless it is `required`."""
@@ -112,6 +116,17 @@ class Url(Text):
         if url and not _URL.match(url):
             raise UsageError(f"{name} must be a URL such as http://localhost:8000/v1, not {url!r}")
         return url
+
+
+class MemorySize(Text):
+    """An amount of memory, such as `512m`; empty for no limit."""
+
+    def check(self, name: str, value: Any) -> Any:
+        """Return the amount. Raises UsageError for other text."""
+        size = super().check(name, value)
+        if size and not re.fullmatch(r"[1-9][0-9]*[kmg]", size):
+            raise UsageError(f'{name} must be an amount such as "512m" or "4g", not {value!r}')
+        return size
 
 
 class VariableName(Text):

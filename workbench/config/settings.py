@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from workbench.config.agent_settings import AgentSettings
+from workbench.config.container_settings import ContainerSettings, read_container
+from workbench.config.hook_settings import HookSettings
 from workbench.config.locations import Locations
-from workbench.config.setting_kinds import REQUIRED, declared
+from workbench.config.modes import NEVER
+from workbench.config.setting_kinds import REQUIRED, Kind, declared
 from workbench.config.table import Profile, Settings, fallback_problems, read_profile
 from workbench.config.terminal_settings import TerminalSettings, read_terminal
 from workbench.config.toml_file import EntryPath, read_settings
@@ -18,6 +21,7 @@ from workbench.errors import UsageError
 __all__ = [
     "NO_MODEL",
     "Auto",
+    "ContainerSettings",
     "Profile",
     "Settings",
     "TerminalSettings",
@@ -25,8 +29,11 @@ __all__ = [
     "fallback_problems",
     "load_settings",
     "origin_of",
+    "read_container",
     "read_profile",
     "read_terminal",
+    "wants_never",
+    "without_never",
     "written_settings",
 ]
 
@@ -51,7 +58,7 @@ def _complete(table: type) -> None:
     dataclass(frozen=True)(table)
 
 
-for _table in (TerminalSettings, Profile, AgentSettings, Settings):
+for _table in (TerminalSettings, Profile, AgentSettings, ContainerSettings, HookSettings, Settings):
     _complete(_table)
 
 
@@ -67,7 +74,8 @@ def load_settings(
     if problems and not lenient:
         raise UsageError(" · ".join(problems))
     by_flag = {name: value for name, value in flags.items() if value is not None}
-    merged = {**values, **_from_environment(env), **by_flag}
+    over = {**_from_environment(env), **by_flag}
+    merged = {**values, **{name: _kind(name).merge(value, values.get(name)) for name, value in over.items()}}
     checked = {name: _check(name, value) for name, value in merged.items()}
     for problem in fallback_problems(merged.get("models", {})).values():
         raise UsageError(problem)
@@ -91,7 +99,11 @@ def check_setting(name: str, value: Any) -> None:
 
 
 def _check(name: str, value: Any) -> Any:
-    return declared(Settings)[name].kind.check(name, value)
+    return _kind(name).check(name, value)
+
+
+def _kind(name: str) -> Kind:
+    return declared(Settings)[name].kind
 
 
 def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
@@ -106,3 +118,15 @@ def origin_of(name: str, settings: Settings, env: Mapping[str, str], *, is_writt
     if entry.variable and env.get(entry.variable):
         return entry.variable
     return "your file" if is_written else "default"
+
+
+def wants_never(settings: Settings, *, is_new: bool) -> bool:
+    """Return whether a new session would begin in the mode that never asks, or a flag would set an old one to it."""
+    return settings.mode == NEVER and (is_new or "mode" in settings.from_flags)
+
+
+def without_never(settings: Settings) -> Settings:
+    """Return the settings without the unconfirmed mode: a new session gets the default, an old one keeps its own."""
+    return replace(
+        settings, mode=Settings().mode, from_flags=tuple(name for name in settings.from_flags if name != "mode")
+    )

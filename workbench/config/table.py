@@ -18,6 +18,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from workbench.config.agent_settings import check_agents
+from workbench.config.caches import CACHES
+from workbench.config.container_settings import ContainerTable
+from workbench.config.hook_settings import HookTables
 from workbench.config.modes import MODE_NAMES, MODES
 from workbench.config.setting_kinds import (
     NOW,
@@ -180,6 +183,13 @@ def _check_keys(name: str, value: Any) -> None:
         raise UsageError(f"{name} must be a table of binding id = keys")
 
 
+SANDBOX = {
+    "auto": "workspace-write where it can be proven, else a partial sandbox, else off",
+    "workspace-write": "they write the workspace only, and reach allowed hosts only",
+    "read-only": "they write nothing but temporary files",
+    "off": "they can do what you can",
+}
+"""The values of `sandbox`."""
 TOOL_SETS = {"code": "all that read and write", "plan": "only those that read, and the task list"}
 """The values of `tools.set`."""
 FILTER = "filter_tools_regex"
@@ -308,6 +318,29 @@ class Settings:
         "Without it the modes Ask (medium+), Accept edits and Ask (high only) let such an action run.",
         group="Asking",
     )
+    sandbox: str = setting(
+        "auto",
+        OneOf(words=SANDBOX),
+        "Sandbox",
+        "What commands and Python code of the agent can reach; see the guide on safety.",
+        group="Asking",
+        flag="KIND",
+    )
+    sandbox_caches: tuple[str, ...] = setting(
+        (),
+        Strings('caches, such as ["uv", "npm"]', of=OneOf(*CACHES)),
+        "Sandbox caches",
+        "Caches of package managers that commands may write; what they put there, you run later.",
+        group="Asking",
+        unset="none",
+    )
+    container: Mapping[str, Any] = setting(
+        {},
+        ContainerTable(),
+        "Container",
+        "What commands run in, if `image` names one; see the guide on containers.",
+        flag="IMAGE",
+    )
     max_steps: int = setting(
         100,
         WholeNumber(1),
@@ -387,9 +420,9 @@ class Settings:
         (),
         Strings('directories, such as ["/home/me/project"]'),
         "Trusted",
-        "Directories whose own tools, rules and sub-agents take effect as first found; a change is asked about. What a "
-        "directory contains never sets a model, a URL, an API key, a key binding, a mode or this list; its sub-agents "
-        "may name a saved model.",
+        "Directories whose own tools, rules, hooks and sub-agents take effect as first found; a change is asked about. "
+        "What a directory contains never sets a model, a URL, an API key, a key binding, a mode or this list; its "
+        "sub-agents may name a saved model.",
         group="Directories",
         unset="none",
     )
@@ -416,6 +449,9 @@ class Settings:
         Table(check_agents),
         "Sub-agents",
         "Kinds of sub-agents, a table [agents.NAME] each; see the guide on tools.",
+    )
+    hooks: tuple[Mapping[str, Any], ...] = setting(
+        (), HookTables(), "Hooks", "Programs that run at events, a table [[hooks]] each; see the guide on hooks."
     )
     terminal: Mapping[str, Any] = setting(
         {}, Table(_check_terminal), "Terminal", "Title, bell, notifications, mouse; see the guide on terminals."

@@ -8,6 +8,7 @@ from workbench.config.setting_kinds import (
     NEXT_START,
     NOW,
     OneOf,
+    Strings,
     Switch,
     Template,
     checked_table,
@@ -48,6 +49,14 @@ class TerminalSettings:
         "Desktop notifications",
         "A notification when the agent needs you or a run ends and the window is not in front.",
         takes_effect=NEXT_START,
+    )
+    notice_command: tuple[str, ...] = setting(
+        (),
+        Strings('words, such as ["notify-send", "ohw"]'),
+        "Notification command",
+        "A command for each notification; it gets the text as its last argument.",
+        takes_effect=NOW,
+        unset="none",
     )
     bell: bool = setting(
         True, Switch(), "Bell", "Ring when an action needs approval and cannot be seen.", takes_effect=NOW

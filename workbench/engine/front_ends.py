@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
 
 from workbench.engine.broadcast import LIVE_LIMIT, Outgoing
 from workbench.protocol.codec import Data, encode
-from workbench.protocol.events import ActionAbandoned, ActionObserved, EventBase, ModelResponded, RunEnded
-from workbench.protocol.live import ControlState, ReasoningDelta, TextDelta, ToolOutput
+from workbench.protocol.event_base import EventBase
+from workbench.protocol.events import ActionAbandoned, ActionObserved, ModelResponded, RunEnded
+from workbench.protocol.live import ControlState, MatchingFiles, ReasoningDelta, TextDelta, ToolOutput
+from workbench.session.file_search import FileIndex
 
 _SKIP_LIVE = 512_000
 """Bytes a front end may lag behind before it misses deltas."""
@@ -19,11 +23,16 @@ _DROP = 64_000_000
 class FrontEnd:
     """One connection; `last_seq` is the number of the last event sent to it."""
 
-    def __init__(self, writer: asyncio.StreamWriter, last_seq: int) -> None:
+    def __init__(self, writer: asyncio.StreamWriter, last_seq: int, *, is_viewer: bool = False) -> None:
         self._writer = writer
         self.last_seq = last_seq
+        self.is_viewer = is_viewer
+        """Whether it can never be in control."""
+        self.is_leaving = False
+        """Whether it only waits for the engine's end."""
         self.control = ControlState()
         """What it knows about who is in control."""
+        self._index: FileIndex | None = None
 
     def forward(self, messages: Iterable[tuple[Outgoing, bytes]]) -> None:
         """Queue messages, without events that it already has; never waits.
@@ -44,6 +53,23 @@ class FrontEnd:
     def send(self, message: Data) -> None:
         """Queue one protocol message (hello, refused, a prompt)."""
         self._writer.write(encode(message) + b"\n")
+
+    def find_files(self, directory: Path, query: str) -> None:
+        """Send the files of the directory that match, once a thread has found them; a newer query replaces this one."""
+        if self._index is None:
+            loop = asyncio.get_running_loop()
+
+            def answer(query: str, paths: list[str]) -> None:
+                with suppress(RuntimeError):  # the engine has ended
+                    loop.call_soon_threadsafe(self.send, MatchingFiles(query=query, paths=tuple(paths)))
+
+            self._index = FileIndex(directory, answer)
+        self._index.ask(query)
+
+    def stop_search(self) -> None:
+        """Stop looking for files: the front end has left."""
+        if self._index is not None:
+            self._index.close()
 
     def close(self) -> None:
         """Close the connection after the queued messages are sent."""
@@ -87,19 +113,24 @@ class UnfinishedStreams:
 
 
 class FrontEnds:
-    """All attached front ends. The first is in control: it may send commands, and the others follow."""
+    """All attached front ends. The first is in control, unless it is a viewer: it may send commands, and the others
+    follow.
+
+    The length is the number of those for which the engine runs: viewers and those that are leaving do not count.
+    """
 
     def __init__(self) -> None:
         self._screens: list[FrontEnd] = []
         self._streams = UnfinishedStreams()
 
     def __len__(self) -> int:
-        return len(self._screens)
+        return sum(not (screen.is_leaving or screen.is_viewer) for screen in self._screens)
 
     def add(self, screen: FrontEnd) -> None:
         """Attach a front end; it receives what the running streams have brought so far."""
         self._streams.send_to(screen)
         self._screens.append(screen)
+        self._screens.sort(key=lambda each: (each.is_viewer, each.is_leaving))
         self._announce_control()
 
     def remove(self, screen: FrontEnd) -> None:
@@ -110,7 +141,7 @@ class FrontEnds:
 
     def has_control(self, screen: FrontEnd) -> bool:
         """Return whether this front end may send commands."""
-        return bool(self._screens) and self._screens[0] is screen
+        return bool(self._screens) and self._screens[0] is screen and not screen.is_viewer
 
     def grant_control(self, screen: FrontEnd) -> None:
         """Let this front end be in control; the one that was is again once this one leaves."""
@@ -120,7 +151,8 @@ class FrontEnds:
     def _announce_control(self) -> None:
         """Tell each front end whether it is in control, if that or the number of the others has changed for it."""
         for screen in self._screens:
-            control = ControlState(has_control=self.has_control(screen), others=len(self._screens) - 1)
+            has_control, others = self.has_control(screen), len(self._screens) - 1
+            control = ControlState(has_control=has_control, others=others, is_viewer=screen.is_viewer)
             if screen.control != control:
                 screen.control = control
                 screen.send(control)

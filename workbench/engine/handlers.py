@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,8 +17,10 @@ import msgspec.structs
 from workbench.config.modes import NEVER
 from workbench.errors import WorkbenchError
 from workbench.files.state_files import note_digest
+from workbench.processes.listening_ports import listening_ports
 from workbench.protocol.commands import (
     AllowAlways,
+    AllowWriting,
     AnswerQuestion,
     ApplyChanges,
     ChangeSettings,
@@ -25,8 +28,10 @@ from workbench.protocol.commands import (
     Condense,
     Decide,
     DropOutput,
+    FindFiles,
     GetPrompt,
     Interrupt,
+    ListPorts,
     NoteWritten,
     PreviewRewind,
     Refused,
@@ -38,13 +43,14 @@ from workbench.protocol.commands import (
     SendMessage,
     UnqueueMessage,
 )
-from workbench.protocol.live import PromptReady, RewindReady
+from workbench.protocol.live import ListeningPorts, PromptReady, RewindReady
 from workbench.session.actions.decide import AlwaysRule
+from workbench.session.mentions import mentioned
 
 if TYPE_CHECKING:
     from workbench.engine.front_ends import FrontEnd
     from workbench.protocol.live import LiveEvent
-    from workbench.session.actions.mcp_questions import ServerQuestion
+    from workbench.session.actions.call_questions import CallQuestion
     from workbench.session.session import Session
     from workbench.session.session_factory import OpenedSession
 
@@ -91,7 +97,22 @@ def handle(command: Command, context: Context) -> None:
 
 @handle.register
 def _send(command: SendMessage, context: Context) -> None:
-    context.session.send(command.text, command.mentions, command.command)
+    mentions = command.mentions
+    if mentions is None:
+        servers = context.opened.servers
+        is_resource = servers.is_resource if servers is not None else None
+        mentions = mentioned(command.written or command.text, context.opened.workspace, is_resource)
+    context.session.send(command.text, mentions, command.command)
+
+
+@handle.register
+def _find_files(command: FindFiles, context: Context) -> None:
+    context.screen.find_files(context.opened.workspace, command.query)
+
+
+@handle.register
+def _list_ports(command: ListPorts, context: Context) -> None:
+    answer_in_thread("list of ports", lambda: ListeningPorts(ports=listening_ports(os.getpid())), context.screen)
 
 
 @handle.register
@@ -150,6 +171,21 @@ def _change_settings(command: ChangeSettings, context: Context) -> None:
 
 
 @handle.register
+def _allow_writing(command: AllowWriting, context: Context) -> None:
+    session, sandbox = context.session, context.opened.sandbox
+
+    def allow() -> None:
+        session.set(rule=sandbox.granting(command.directory).text)
+
+    if command.revoked:
+        hosts = context.opened.host_questions
+        rules = hosts.session_rules if hosts is not None else ()
+        session.set(dropped_rule=sandbox.revoked(command.directory, rules))
+    else:
+        answer_in_thread("change", allow, context.screen)
+
+
+@handle.register
 def _reopen_model(command: ReopenModel, context: Context) -> None:
     context.session.reopen_model()
 
@@ -197,20 +233,22 @@ def _rewind(command: RewindSession, context: Context) -> None:
 @handle.register(AllowAlways)
 @handle.register(AnswerQuestion)
 def _decide(command: Decide | AllowAlways | AnswerQuestion, context: Context) -> None:
-    """Apply a decision to the action it names: the session's own, a sub-agent's, or a question from an MCP server."""
+    """Apply a decision to the action it names: the session's own, a sub-agent's, or a question in a call that runs."""
     session, apply = context.session, partial(_apply, command)
-    questions = context.opened.server_questions
-    if questions is not None and questions.command(command.action_id, apply):
-        return
-    if not context.opened.delegates.command(command.action_id, apply):
+    of_calls = (context.opened.server_questions, context.opened.host_questions)
+    is_of_call = any(each.command(command.action_id, apply) for each in of_calls if each is not None)
+    is_of_sub_agent = not is_of_call and context.opened.delegates.command(command.action_id, apply)
+    if not is_of_call and not is_of_sub_agent:
         apply(session, command.action_id)
-    elif isinstance(command, AllowAlways) and command.scope == "session":
+    elif isinstance(command, Decide) and command.stop:
+        session.interrupt()
+    elif is_of_sub_agent and isinstance(command, AllowAlways) and command.scope == "session":
         # What is allowed for a sub-agent is allowed for its parent.
         for rule in command.rule.splitlines():
             session.set(rule=rule)
 
 
-def _apply(command: Decide | AllowAlways | AnswerQuestion, target: Session | ServerQuestion, action_id: str) -> None:
+def _apply(command: Decide | AllowAlways | AnswerQuestion, target: Session | CallQuestion, action_id: str) -> None:
     if isinstance(command, AnswerQuestion):
         target.answer(action_id, command.text)
     elif isinstance(command, AllowAlways):

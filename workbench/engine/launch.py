@@ -21,6 +21,8 @@ from workbench.processes.spawn import isolated_python, python_variables, start
 from workbench.text import visible
 
 _DIRECTORIES = ("config", "data", "state", "runtime")
+_FIELDS = ("session_id", "workspace", "is_new", "has_user")
+"""The fields of a `Launch` that are JSON as they are."""
 
 
 class EngineRefused(WorkbenchError):
@@ -38,6 +40,8 @@ class Launch:
     session_id: str
     workspace: str = ""
     is_new: bool = False
+    has_user: bool = True
+    """Whether a user is there, now or later, to answer what a running call asks; otherwise it is refused."""
     variables: Mapping[str, str] = field(default_factory=lambda: python_variables(os.environ), compare=False)
     """The user's `PYTHON*` variables: for the user's programs, not for the engine."""
 
@@ -45,7 +49,7 @@ class Launch:
         """Return one JSON object, which contains the key if the settings do."""
         directories = {name: str(getattr(self.locations, name)) for name in _DIRECTORIES}
         settings = asdict(self.settings)
-        rest = {"session_id": self.session_id, "workspace": self.workspace, "is_new": self.is_new}
+        rest = {name: getattr(self, name) for name in _FIELDS}
         return json.dumps({"locations": directories, "settings": settings, "variables": dict(self.variables), **rest})
 
     @classmethod
@@ -55,7 +59,7 @@ class Launch:
         directories = Locations(**{name: Path(data["locations"][name]) for name in _DIRECTORIES})
         lists = {name: tuple(value) for name, value in data["settings"].items() if isinstance(value, list)}
         settings = Settings(**{**data["settings"], **lists})
-        return cls(directories, settings, data["session_id"], data["workspace"], data["is_new"], data["variables"])
+        return cls(directories, settings, variables=data["variables"], **{name: data[name] for name in _FIELDS})
 
 
 def start_engine(launch: Launch) -> int:

@@ -11,10 +11,12 @@ import logging
 import os
 import signal
 import sys
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import NoReturn
 
+from workbench.config.locations import Locations
 from workbench.engine.broadcast import Broadcast
 from workbench.engine.front_ends import FrontEnds
 from workbench.engine.launch import Launch, log_path
@@ -22,14 +24,15 @@ from workbench.engine.logs import write_logs_to
 from workbench.engine.server import Server
 from workbench.engine.sockets import forbid_tracing, listen
 from workbench.engine.worker import end_without_memory
-from workbench.errors import WorkbenchError
+from workbench.errors import WorkbenchError, describe_fault, exhaustion
+from workbench.files.crash_reports import crash_line
 from workbench.files.state_files import discard_file
 from workbench.llm.litellm_setup import import_early
 from workbench.processes.descendants import mark_descendants
 from workbench.processes.spawn import end_running
 from workbench.protocol.codec import Data, encode
 from workbench.protocol.commands import Hello, Refused
-from workbench.session.session_factory import OpenedSession, open_session, start_session
+from workbench.session.session_factory import Listeners, OpenedSession, open_session, start_session
 from workbench.session.session_names import socket_path
 
 logger = logging.getLogger("workbench.engine")
@@ -44,7 +47,7 @@ def main() -> int:
     write_logs_to(log_path(launch.locations, launch.session_id))
     faulthandler.enable()
     end_without_memory()
-    sys.excepthook = _log_fault
+    sys.excepthook = partial(_report_crash, launch.locations)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         return asyncio.run(_serve(launch))
@@ -64,7 +67,7 @@ async def _serve(launch: Launch) -> int:
             import_early(opened.profile)
             _report(Hello(seen=opened.last_seq, pid=os.getpid()))
             try:
-                return await Server(opened, screens, broadcast).serve(listener)
+                return await Server(opened, screens, broadcast, partial(_describe, launch.locations)).serve(listener)
             finally:
                 discard_file(path)
     finally:
@@ -73,12 +76,14 @@ async def _serve(launch: Launch) -> int:
 
 def _opened(launch: Launch, broadcast: Broadcast) -> OpenedSession:
     where, what, name = launch.locations, launch.settings, launch.session_id
+    listeners: Listeners = {
+        "on_event": broadcast.event,
+        "on_live": broadcast.live,
+        "has_user": launch.has_user,
+    }
     if launch.is_new:
-        workspace = Path(launch.workspace)
-        return start_session(
-            where, what, workspace, name, on_event=broadcast.event, on_live=broadcast.live, has_user=True
-        )
-    return open_session(where, what, name, on_event=broadcast.event, on_live=broadcast.live, has_user=True)
+        return start_session(where, what, Path(launch.workspace), name, **listeners)
+    return open_session(where, what, name, **listeners)
 
 
 def _report(message: Data) -> None:
@@ -92,8 +97,17 @@ def _report(message: Data) -> None:
     os.close(empty)
 
 
-def _log_fault(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+def _describe(locations: Locations, error: BaseException) -> str:
+    """Return one line about an exception in a step: what the system ran out of, or else where the report is."""
+    return describe_fault(error) if exhaustion(error) else crash_line("engine", error, locations)
+
+
+def _report_crash(
+    locations: Locations, kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
+    """Log an exception that nothing has handled, and write its report; a screen that waits for the start is refused."""
     logger.critical("the engine failed", exc_info=(kind, error, trace))
+    _report(Refused(reason=_describe(locations, error)))
 
 
 def run() -> NoReturn:

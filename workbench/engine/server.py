@@ -10,6 +10,7 @@ import logging
 import os
 import signal
 import socket
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from workbench.engine.front_ends import FrontEnd, FrontEnds
@@ -19,6 +20,7 @@ from workbench.engine.worker import Worker
 from workbench.errors import WorkbenchError
 from workbench.protocol.codec import encode
 from workbench.protocol.commands import (
+    QUERIES,
     VERSION,
     Command,
     Hello,
@@ -38,6 +40,7 @@ logger = logging.getLogger(__name__)
 LINE_LIMIT = 32 * 1024 * 1024
 _FIRST_SCREEN = 20.0  # seconds a new engine waits for the screen that started it
 _HELLO = 10.0
+_ARRIVAL = 0.1  # seconds in which a connection that has been made is noticed, before an engine without any other ends
 _OF_AN_AGENT = "this process belongs to an agent: only a screen that you started yourself may open this session"
 _STEP_END = 1.2  # seconds an interrupted step may take before the tools are closed under it
 SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
@@ -46,12 +49,18 @@ SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 class Server:
     """One session, its worker and its front ends; `serve` returns the exit code."""
 
-    def __init__(self, opened: OpenedSession, screens: FrontEnds, broadcast: Broadcast) -> None:
+    def __init__(
+        self,
+        opened: OpenedSession,
+        screens: FrontEnds,
+        broadcast: Broadcast,
+        describe: Callable[[BaseException], str],
+    ) -> None:
         self._opened = opened
         self._screens = screens
         self._broadcast = broadcast
         self._loop = asyncio.get_running_loop()
-        self._worker = Worker(opened.session, self._rested, opened.fail)
+        self._worker = Worker(opened.session, self._rested, opened.fail, describe)
         opened.delegates.on_wait(self._rested)
         opened.session.watch.start(self._worker.wake)
         self._ended: asyncio.Future[int] = self._loop.create_future()
@@ -76,6 +85,8 @@ class Server:
         if self._worker.is_busy and not self._opened.delegates.leave():
             self._opened.session.interrupt()
         await asyncio.to_thread(self._worker.join, _STEP_END)
+        # The events of closing it are for the screens too.
+        self._opened.close()
         self._broadcast.flush()
         self._screens.close()
         await asyncio.sleep(0)
@@ -92,10 +103,18 @@ class Server:
             return  # the loop is closed: the engine is already ending
 
     def _end_if_alone(self) -> None:
-        is_busy = self._worker.is_busy and not self._opened.delegates.waiting
-        is_awaited = self._is_expecting or self._arriving or len(self._screens)
-        if not is_awaited and not is_busy:
+        if self._is_alone:
+            self._loop.call_later(_ARRIVAL, self._end_if_still_alone)
+
+    def _end_if_still_alone(self) -> None:
+        if self._is_alone:
             self._end(0)
+
+    @property
+    def _is_alone(self) -> bool:
+        """Whether nobody is attached or arriving, and no work is left."""
+        is_busy = self._worker.is_busy and not self._opened.delegates.can_rest
+        return not (self._is_expecting or self._arriving or len(self._screens) or is_busy)
 
     def _stop_expecting(self) -> None:
         self._is_expecting = False
@@ -105,7 +124,7 @@ class Server:
         try:
             hello = await self._admit(reader, writer)
             if hello is not None:
-                await self._converse(reader, FrontEnd(writer, hello.seen))
+                await self._converse(reader, FrontEnd(writer, hello.seen, is_viewer=hello.is_viewer))
         except (OSError, ValueError, TimeoutError) as error:
             logger.info("a screen went away: %s", error)
         finally:
@@ -126,7 +145,7 @@ class Server:
         if not is_own(connection):
             return None
         if not is_screen(connection):
-            logger.warning("refused a process of an agent that wanted to be a screen")
+            logger.warning("refused a process of an agent that connected as a screen")
             FrontEnd(writer, 0).send(Refused(reason=_OF_AN_AGENT))
             return None
         line = await asyncio.wait_for(reader.readline(), _HELLO)
@@ -145,13 +164,14 @@ class Server:
         screen.forward(_with_line(event) for event in self._opened.events(screen.last_seq))
         screen.forward([_with_line(self._opened.session.state)])
         self._screens.add(screen)
-        self._is_expecting = False
+        self._is_expecting &= screen.is_viewer
         try:
             while line := await reader.readline():
                 if not self._obey(screen, line):
                     return
         finally:
             self._screens.remove(screen)
+            screen.stop_search()
 
     def _obey(self, screen: FrontEnd, line: bytes) -> bool:
         """Carry out the command in a line from a front end; return whether the connection stays open."""
@@ -161,8 +181,7 @@ class Server:
             screen.send(Refused(reason=f"not a command: {error}"))
             return True
         if isinstance(command, Leave):
-            self._leave(screen, command)
-            return False
+            return self._leave(screen, command)
         try:
             self._carry_out(command, screen)
         except WorkbenchError as error:
@@ -174,18 +193,30 @@ class Server:
         return True
 
     def _carry_out(self, command: Command, screen: FrontEnd) -> None:
+        if screen.is_viewer:
+            raise WorkbenchError("read-only: this view of the session controls nothing")
         if isinstance(command, RequestControl):
             self._screens.grant_control(screen)
             return
         # any screen of the user may change the user's settings
-        if not (self._screens.has_control(screen) or isinstance(command, NoteWritten)):
+        if not (self._screens.has_control(screen) or isinstance(command, (NoteWritten, *QUERIES))):
             raise WorkbenchError("read-only: another screen controls this session; /pen takes control")
         handle(command, Context(self._opened, screen))
 
-    def _leave(self, screen: FrontEnd, command: Leave) -> None:
-        self._screens.remove(screen)
-        if command.stop and not len(self._screens):
+    def _leave(self, screen: FrontEnd, command: Leave) -> bool:
+        """Let a front end leave; return whether its connection stays open.
+
+        A viewer is never the last one: it ends nothing and waits for nothing.
+        """
+        screen.is_leaving = True
+        is_last = not (screen.is_viewer or len(self._screens))
+        stays = command.waits and is_last
+        if not stays:
+            self._screens.remove(screen)
+        if command.stop and is_last:
             self._end(0)
+        self._end_if_alone()
+        return stays
 
 
 def _with_line(message: Outgoing) -> tuple[Outgoing, bytes]:

@@ -79,14 +79,22 @@ class Worker(threading.Thread):
     """Runs `session.step()` whenever woken; `on_rest` is called in the worker thread each time it has nothing left to
     do.
 
-    An exception in a step is logged with its traceback and passed to `on_fault` as one line; the thread continues.
+    An exception in a step is logged with its traceback and passed to `on_fault` as one line, which `describe` makes;
+    the thread continues.
     """
 
-    def __init__(self, session: Steps, on_rest: Callable[[], None], on_fault: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        session: Steps,
+        on_rest: Callable[[], None],
+        on_fault: Callable[[str], None],
+        describe: Callable[[BaseException], str] = describe_fault,
+    ) -> None:
         super().__init__(name="session-worker", daemon=True)
         self._session = session
         self._on_rest = on_rest
         self._on_fault = on_fault
+        self._describe = describe
         self._changed = threading.Condition()
         # A session that was reopened may have work left.
         self._woken = True
@@ -142,4 +150,4 @@ class Worker(threading.Thread):
                     return
         except Exception as error:
             logger.exception("a step failed")
-            self._on_fault(describe_fault(error))
+            self._on_fault(self._describe(error))

@@ -25,18 +25,24 @@ NO_GIT = "git is not installed, or not in the PATH"
 _DIFF = ("--no-ext-diff", "--no-textconv")
 _ALL_DIFF = (*_DIFF, "--ignore-submodules=all")  # a submodule has settings of its own
 _GUARDS: Mapping[str, tuple[str, ...]] = {  # allowed command -> the options that make it harmless
+    "apply": ("--cached", "--whitespace=nowarn", "--no-ignore-whitespace"),
     "cat-file": (),
+    "check-attr": (),
     "check-ignore": (),
+    "check-ref-format": (),
     "commit-tree": ("--no-gpg-sign",),
     "diff": _ALL_DIFF,
     "diff-files": _ALL_DIFF,
     "diff-index": _ALL_DIFF,
     "diff-tree": _DIFF,
     "hash-object": (),
+    "index-pack": (),
     "init": ("--template=",),
     "log": _DIFF,
     "ls-files": (),
     "ls-tree": (),
+    "merge-base": (),
+    "pack-objects": (),
     "prune": (),
     "read-tree": (),
     "repack": (),
@@ -46,12 +52,13 @@ _GUARDS: Mapping[str, tuple[str, ...]] = {  # allowed command -> the options tha
     "add": (),
     "update-index": (),
     "update-ref": (),
+    "verify-pack": (),
     "version": (),
     "worktree": (),
     "write-tree": (),
 }
-_OWN_ONLY = frozenset({"prune", "repack"})
-"""Commands that delete objects, which only a repository of ours may lose."""
+_OWN_ONLY = frozenset({"index-pack", "pack-objects", "prune", "repack"})
+"""Commands that write packs or delete objects, which happens only in a repository of ours."""
 _SETTINGS: Mapping[str, str] = {
     "core.alternateRefsCommand": "false",
     "core.askPass": "false",
@@ -123,6 +130,20 @@ class OwnRepository(msgspec.Struct, frozen=True):
     git_dir: Path
     work_tree: Path
     index: Path | None = None
+    objects: Path | None = None
+    """Where objects are written, if not in the repository itself."""
+    also_read: Path | None = None
+    """The objects of another repository, which are read as well; its settings are not."""
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """The environment variables that select the index and the objects."""
+        paths = {
+            "GIT_INDEX_FILE": self.index,
+            "GIT_OBJECT_DIRECTORY": self.objects,
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": self.also_read,
+        }
+        return {name: str(path) for name, path in paths.items() if path is not None}
 
 
 def run_git(
@@ -133,17 +154,19 @@ def run_git(
     data: bytes = b"",
     timeout: float = TIMEOUT,
     settings: Mapping[str, str] | None = None,
+    also: Path | None = None,
 ) -> GitAnswer:
     """Run `git ARGUMENTS` in `cwd`, with `data` on stdin, on the repository that contains it, or on `own`, one of ours.
 
-    `settings` are additional settings, such as a name for commits. Raises ValueError for a command that is not on the
+    `settings` are additional settings, such as a name for commits; `also` is another worktree in which the command
+    reads files, whose settings may name programs too. Raises ValueError for a command that is not on the
     list of harmless ones, or with the option `--output`; every other failure is reported in the answer.
     """
     guards = _GUARDS.get(arguments[0])
     if guards is None:
         raise ValueError(f"git {arguments[0]} is not among the commands that run nothing of a repository")
     if own is None and arguments[0] in _OWN_ONLY:
-        raise ValueError(f"git {arguments[0]} would delete objects of the user's repository")
+        raise ValueError(f"git {arguments[0]} would write to the objects of the user's repository")
     if any(_WRITES.match(word) for word in _options(arguments)):
         raise ValueError(f"git {arguments[0]} would write a file that an option names")
     plain = _plain_environment(cwd)
@@ -153,15 +176,14 @@ def run_git(
     command = [git, "--no-pager", arguments[0], *guards, *arguments[1:]]
     if own is not None:
         command[1:1] = [f"--git-dir={own.git_dir}", f"--work-tree={own.work_tree}"]
-        environment = _environment(plain, settings or {}) | ({"GIT_INDEX_FILE": str(own.index)} if own.index else {})
-        return _call(command, cwd, environment, data, timeout)
-    listed = _call(
-        [git, "--no-pager", "config", "--list", "--show-scope", "-z"], cwd, _listing_environment(plain), b"", timeout
-    )
-    if not listed.ok:
-        # Unknown settings could name programs, so nothing is run.
-        return GitAnswer(None, error=listed.error or "git cannot read its settings here")
-    entries = list(_listed(listed.output))
+        return _call(command, cwd, {**_environment(plain, settings or {}), **own.variables}, data, timeout)
+    listing = [git, "--no-pager", "config", "--list", "--show-scope", "-z"]
+    entries: list[tuple[str, str, str]] = []
+    for directory in (cwd, *([] if also is None else [also])):
+        listed = _call(listing, directory, _listing_environment(plain), b"", timeout)
+        if not listed.ok:  # unknown settings could name programs, so nothing is run
+            return GitAnswer(None, error=listed.error or "git cannot read its settings here")
+        entries += _listed(listed.output)
     environment = _environment(plain, {**_switched_off(entries), **(settings or {})}, _of_user(entries))
     return _call(command, cwd, environment, data, timeout)
 

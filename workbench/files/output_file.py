@@ -17,13 +17,22 @@ def save_lines(lines: Iterable[str], file: Path) -> None:
 
     An existing file stays unchanged until all lines are written. A device or a pipe is written to and not replaced.
     """
+    _save((f"{line}\n".encode(errors="replace") for line in lines), file)
+
+
+def save_bytes(content: bytes, file: Path) -> None:
+    """Write the content to a file in the same way. Raises UsageError if that fails."""
+    _save((content,), file)
+
+
+def _save(parts: Iterable[bytes], file: Path) -> None:
     target = Path(os.path.realpath(file))
     try:
         if _is_stream(file):
-            _write(os.open(file, os.O_WRONLY | os.O_CLOEXEC), lines)
+            _write(os.open(file, os.O_WRONLY | os.O_CLOEXEC), parts)
             return
         with _temporary_beside(target) as (descriptor, temporary):
-            _write(descriptor, lines)
+            _write(descriptor, parts)
             temporary.replace(target)
     except OSError as error:
         raise UsageError(f"cannot write {file}: {error.strerror or error}") from error
@@ -38,9 +47,9 @@ def _is_stream(file: Path) -> bool:
     return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 
 
-def _write(descriptor: int, lines: Iterable[str]) -> None:
-    with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as out:
-        out.writelines(f"{line}\n" for line in lines)
+def _write(descriptor: int, parts: Iterable[bytes]) -> None:
+    with os.fdopen(descriptor, "wb") as out:
+        out.writelines(parts)
 
 
 @contextmanager

@@ -311,8 +311,8 @@ class Fault(Exception):
     @property
     def short(self) -> str:
         """A short reason for the countdown of a retry."""
-        words: dict[Kind, str] = {"rate": "the provider limits the rate", "lost": "the connection broke"}
-        return words.get(self.kind, f"the provider is busy{code_words(self.status)}")
+        words: dict[Kind, str] = {"rate": "rate limited", "lost": "connection lost"}
+        return words.get(self.kind, f"provider busy{code_words(self.status)}")
 
 
 def fault_of(error: BaseException) -> Fault:

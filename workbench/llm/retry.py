@@ -79,7 +79,7 @@ def wait_before(attempt: int, fault: Fault, first_wait: float) -> float:
 def _count_down(pause: float, what: str, on_delta: Callable[[Delta], None], cancel: Cancel) -> None:
     end = time.monotonic() + pause
     while (remaining := end - time.monotonic()) > 0:
-        on_delta(Delta("status", f"{what} in {math.ceil(remaining)} s"))
+        on_delta(Delta("status", f"{what} in {math.ceil(remaining)}s"))
         cancel.wait(min(remaining, remaining - math.ceil(remaining) + 1))
         if cancel.is_set:
             raise Cancelled

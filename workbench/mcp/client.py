@@ -15,6 +15,8 @@ from workbench.mcp.errors import CallRefused, ServerFailed
 from workbench.mcp.listener import Listener
 from workbench.mcp.pins import PinStore
 from workbench.mcp.requests import RequestHandler, Requests
+from workbench.mcp.server_sandbox import ServerSandbox
+from workbench.processes.launch import Launcher
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -89,26 +91,33 @@ _CHANGED = (
 class MCPClient:
     """Calls one server. A process has one instance per server; when its last user closes it, the server ends."""
 
-    _open: dict[tuple[str, str], MCPClient] = {}  # noqa: RUF012 - of the process
+    _open: dict[tuple[str, ...], MCPClient] = {}  # noqa: RUF012 - of the process
     _lock = threading.Lock()
 
-    def __init__(self, server: ServerConfig, pins: PinStore) -> None:
+    def __init__(self, server: ServerConfig, pins: PinStore, launcher: Launcher | None, key: tuple[str, ...]) -> None:
         self.server = server
         self.pins = pins
+        self.sandbox = ServerSandbox(server, launcher)
+        self._key = key
         self._users = 1
-        self._requests = Requests(server)
+        self._requests = Requests(server, self.sandbox)
         self._connection: Connection | None = None
 
     @classmethod
-    def opened(cls, server: ServerConfig, pins: PinStore) -> MCPClient:
-        """Return this process's client for a server and count one more user; the first request starts the server."""
-        key = (server.key, str(pins.directory))
+    def opened(cls, server: ServerConfig, pins: PinStore, launcher: Launcher | None = None) -> MCPClient:
+        """Return this process's client for a server and count one more user; the first request starts the server, with
+        the launcher of the first user.
+
+        Only sessions in one workspace share a server inside a sandbox.
+        """
+        inside = server.workspace if launcher is not None and server.is_confined else ""
+        key = (server.key, str(pins.directory), inside)
         with cls._lock:
             client = cls._open.get(key)
             if client is not None:
                 client._users += 1
                 return client
-            client = cls._open[key] = cls(server, pins)
+            client = cls._open[key] = cls(server, pins, launcher, key)
         BACKGROUND.acquire()
         return client
 
@@ -156,7 +165,8 @@ class MCPClient:
     def _submit(self, work: Callable[[Client], Awaitable[T]]) -> Future[T]:
         async def run() -> T:
             if self._connection is None:
-                self._connection = Connection(self.server, Listener(self.server, self.pins, self._requests))
+                listener = Listener(self.server, self.pins, self._requests)
+                self._connection = Connection(self.server, listener, self.sandbox)
             return await self._connection.run(work)
 
         try:
@@ -166,7 +176,7 @@ class MCPClient:
 
     @property
     def is_asking(self) -> bool:
-        """Whether a request from the server waits for the user; until it is answered, its call does not time out."""
+        """Whether a request or a connection of the server waits for the user; meanwhile no call times out."""
         return self._requests.is_asking
 
     @property
@@ -183,7 +193,7 @@ class MCPClient:
             self._users -= 1
             if self._users:
                 return lambda: None
-            self._open.pop((self.server.key, str(self.pins.directory)), None)
+            self._open.pop(self._key, None)
         ending = BACKGROUND.submit(self._end)
 
         def wait() -> None:

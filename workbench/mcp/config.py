@@ -20,6 +20,7 @@ from urllib.parse import unquote_plus
 from workbench.errors import UsageError
 from workbench.lazy_pattern import lazy_pattern
 from workbench.mcp.config_keys import Normalized, normalized
+from workbench.processes.launch import SERVER
 from workbench.processes.spawn import absolute_path
 from workbench.secrets.masker import MASKER
 from workbench.secrets.secret_names import PASSED_ON, child_environment, holds_secret
@@ -32,7 +33,7 @@ ASK_SECONDS = 600.0
 FIRST_WAIT_SECONDS = 1.0
 _NOT_IDENTITY = {
     *("is_on", "source", "oauth", "uses_oauth", "sampling", "elicitation"),
-    *("workspace", "problem", "notices", "hidden_tools", "only_tools", "tries_sse"),
+    *("workspace", "problem", "notices", "hidden_tools", "only_tools", "tries_sse", "is_confined"),
 }
 """Fields that do not identify a server; its approvals are stored under the hash of all other fields."""
 _NAME = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,40}")
@@ -72,6 +73,8 @@ class ServerConfig:
     """Whether the server may request model responses; the user approves each request."""
     elicitation: bool = True
     """Whether the server may ask the user questions."""
+    is_confined: bool = True
+    """Whether a local server runs inside the session's sandbox, if it has one."""
     workspace: str = ""
     """The working directory of the session, for `${workspaceFolder}`."""
     problem: str = ""
@@ -97,6 +100,16 @@ class ServerConfig:
     def offers(self, tool: str) -> bool:
         """Return whether the configuration leaves this tool of the server enabled."""
         return tool not in self.hidden_tools and (not self.only_tools or tool in self.only_tools)
+
+    @property
+    def runs_outside(self) -> bool:
+        """Whether the configuration takes a local server out of the sandbox."""
+        return self.kind == "stdio" and not self.is_confined
+
+    @property
+    def program(self) -> str:
+        """What a local server is called where it wants to reach a host."""
+        return f"{SERVER} {self.name}"
 
     @property
     def target(self) -> str:
@@ -240,6 +253,9 @@ def allowed_name(name: str) -> str:
     return name if _NAME.fullmatch(name) else plain or "server"
 
 
+_ON_BY_DEFAULT: Final = {"sampling": "sampling", "elicitation": "elicitation", "is_confined": "sandbox"}
+
+
 def read_server(name: str, value: Any, source: str, directory: str, *, runs_there: bool = False) -> ServerConfig:
     """Return the configuration of one server. Raises UsageError with the reason if it is invalid.
 
@@ -271,8 +287,7 @@ def read_server(name: str, value: Any, source: str, directory: str, *, runs_ther
         call_seconds=float(table.get("timeout", CALL_SECONDS)),
         ask_seconds=float(table.get("askTimeout", ASK_SECONDS)),
         first_wait_seconds=float(table.get("firstWait", FIRST_WAIT_SECONDS)),
-        sampling=table.get("sampling", True),
-        elicitation=table.get("elicitation", True),
+        **{name: table.get(key, True) for name, key in _ON_BY_DEFAULT.items()},
         workspace=directory,
         problem=result.problem,
         notices=_notices(name, renamed, result),

@@ -34,7 +34,7 @@ _TYPES: Final = {
 """The transport of each type, without its hyphens; a remote server has one of two."""
 _UNSUPPORTED: Final = ("ws", "websocket", "builtin", "inlinepython", "frontend", "platform", "inprocess")
 _NUMBERS: Final = ("timeout", "startTimeout", "askTimeout", "firstWait")
-_SWITCHES: Final = ("enabled", "disabled", "sampling", "elicitation")
+_SWITCHES: Final = ("enabled", "disabled", "sampling", "elicitation", "sandbox")
 _STRINGS: Final = ("command", "url", "cwd", "description")
 _OAUTH: Final = {"clientid": "clientId", "clientsecret": "clientSecret", "callbackport": "callbackPort"}
 _KEY_LENGTH = 40

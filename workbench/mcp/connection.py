@@ -29,6 +29,7 @@ from workbench.mcp.errors import (
     with_stderr,
     words_of,
 )
+from workbench.mcp.server_sandbox import ServerSandbox
 from workbench.mcp.stdio import StderrTail
 
 if TYPE_CHECKING:
@@ -74,8 +75,9 @@ class ConnectionListener(Protocol):
 class Connection:
     """The connection to one server. Every call goes through `run`; the first one starts the server."""
 
-    def __init__(self, server: ServerConfig, listener: ConnectionListener) -> None:
+    def __init__(self, server: ServerConfig, listener: ConnectionListener, sandbox: ServerSandbox) -> None:
         self.server = server
+        self._sandbox = sandbox
         self._transport = server
         """The configuration with the transport that the server speaks."""
         self.tail = StderrTail(listener.log_line)
@@ -130,7 +132,12 @@ class Connection:
         if self._kind is SignInNeeded:
             return SignInNeeded(f"the MCP server {name} cannot be used: {why}")
         self._broke(leave)
-        return ServerGone(with_stderr(f"the MCP server {name} is gone: {why}", self.tail.lines))
+        return ServerGone(self._explained(f"the MCP server {name} is gone: {why}"))
+
+    def _explained(self, message: str) -> str:
+        """Return the message about a failure with the server's last words, and what the sandbox has to do with it."""
+        lines = list(self.tail.lines)
+        return self._sandbox.explained(with_stderr(message, lines), lines)
 
     async def opened(self) -> Client:
         """Return the client, opening the connection if necessary. Raises ServerFailed if that fails."""
@@ -153,12 +160,12 @@ class Connection:
             self._listener.log_line("· starting")
             async with AsyncExitStack() as stack:
                 try:
-                    async with asyncio.timeout(self.server.start_seconds):
+                    seconds = self.server.start_seconds
+                    async with asyncio.timeout(seconds) as limit, self._sandbox.holding(limit, seconds):
                         client = await self._entered(stack, leave)
                         await self._listener.connected(client)
                 except TimeoutError:
-                    seconds = f"{self.server.start_seconds:g} s"
-                    raise ServerFailed(f"it did not respond within {seconds}") from None
+                    raise ServerFailed(f"it did not respond within {seconds:g} s") from None
                 self._listener.log_line("· ready")
                 ready.set_result(client)
                 await leave.wait()
@@ -179,7 +186,9 @@ class Connection:
         mode: Literal["legacy", "auto"] = "legacy"
         while True:
             try:
-                return await entered(stack, self._transport, self.tail, gone, self._listener, mode=mode)
+                return await entered(
+                    stack, self._transport, self.tail, gone, self._listener, sandbox=self._sandbox, mode=mode
+                )
             except BaseException as error:
                 if not self._changes_transport(error):
                     if mode == "auto" or _code_of(error) != _BAD_VERSION:
@@ -216,7 +225,7 @@ class Connection:
             if not isinstance(cause_of(error), _Resting | StartChanged):
                 self._failures += kind is not SignInNeeded
                 self._failed_at, self._why_failed = time.monotonic(), why
-            message = with_stderr(f"the MCP server {self.server.name} cannot be used: {why}", self.tail.lines)
+            message = self._explained(f"the MCP server {self.server.name} cannot be used: {why}")
             ready.set_exception(kind(message))
             # Mark the exception as retrieved, because no caller may be waiting for it.
             ready.exception()

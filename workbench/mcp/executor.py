@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError, Future, wait
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from workbench.secrets.masker import MASKER
 from workbench.text import cut_middle, first_line, well_formed
 from workbench.tools.alternatives import need_of_server
 from workbench.tools.executor import ToolExecutor
+from workbench.tools.sandbox_notes import refused_hosts
 from workbench.tools.schema import Content, ImageContent, TextContent
 
 if TYPE_CHECKING:
@@ -252,6 +254,7 @@ class MCPToolExecutor(ToolExecutor[MCPToolAction, MCPToolObservation]):
         self._notice = notice
         self._may_repeat = hints.readOnlyHint or hints.idempotentHint
         self.side_by_side = hints.readOnlyHint
+        self.program = client.server.program
         self._lock = threading.Lock()
         self._running: set[Future[Any]] = set()
 
@@ -260,14 +263,14 @@ class MCPToolExecutor(ToolExecutor[MCPToolAction, MCPToolObservation]):
 
         If the connection breaks, the call is repeated once, but only if it may be repeated or the server never read it.
         """
-        arguments = action.to_mcp_arguments()
+        arguments, began = action.to_mcp_arguments(), time.monotonic()
         try:
             try:
-                return self._observation(self._answer(arguments))
+                return self._observation(self._answer(arguments), began)
             except ServerGone as error:
                 if not (self._may_repeat or isinstance(error, SessionLost)):
                     raise
-            return self._observation(self._answer(arguments))
+            return self._observation(self._answer(arguments), began)
         except CancelledError:
             return self._failed(f"the call was interrupted and the server was asked to cancel it. {_UNKNOWN}")
         except (ServerGone, CallTimedOut) as error:
@@ -296,8 +299,9 @@ class MCPToolExecutor(ToolExecutor[MCPToolAction, MCPToolObservation]):
             with self._lock:
                 self._running.discard(future)
 
-    def _observation(self, result: t.CallToolResult) -> MCPToolObservation:
+    def _observation(self, result: t.CallToolResult, began: float) -> MCPToolObservation:
         content = content_of(result.content, result.structured_content)
+        content += [TextContent(text=line) for line in refused_hosts(self._client.sandbox.refused_since(began))]
         return MCPToolObservation(content=tuple(content), is_error=bool(result.is_error), **self._source())
 
     def _failed(self, why: str) -> MCPToolObservation:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from workbench.errors import WorkbenchError
 from workbench.mcp.config import ServerConfig
 from workbench.mcp.elicitation import elicit
+from workbench.mcp.server_sandbox import ServerSandbox
 from workbench.secrets.masker import MASKER
 from workbench.text import well_formed
 
@@ -159,19 +160,21 @@ class _Call:
 class Requests:
     """The running calls of one server and its requests. Everything but `is_asking` must be used in the event loop."""
 
-    def __init__(self, server: ServerConfig) -> None:
+    def __init__(self, server: ServerConfig, sandbox: ServerSandbox) -> None:
         self._server = server
+        self._sandbox = sandbox
         self._calls: list[_Call] = []
 
     @property
     def is_asking(self) -> bool:
-        """Whether a request waits for the user."""
-        return any(call.asking for call in list(self._calls))
+        """Whether a request, or a connection of the server, waits for the user."""
+        return any(call.asking for call in list(self._calls)) or self._sandbox.is_waiting
 
     @asynccontextmanager
     async def during(self, handler: RequestHandler | None) -> AsyncIterator[None]:
-        """Enclose one call. Raises TimeoutError after `call_seconds`, not counting time in which a request waits."""
-        async with asyncio.timeout(self._server.call_seconds) as limit:
+        """Enclose one call. Raises TimeoutError after `call_seconds`, not counting time in which the user is asked."""
+        seconds = self._server.call_seconds
+        async with asyncio.timeout(seconds) as limit, self._sandbox.holding(limit, seconds):
             call = _Call(handler, limit)
             self._calls.append(call)
             try:

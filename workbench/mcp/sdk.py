@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -21,8 +20,10 @@ from mcp.client.streamable_http import streamable_http_client
 from workbench import __version__
 from workbench.config.locations import private_directory
 from workbench.errors import WorkbenchError
-from workbench.mcp.config import ServerConfig, expanded, server_environment, variables_of
-from workbench.mcp.errors import OtherTransport, ProgramMissing, ServerGone, SessionLost, SignInNeeded, http_words
+from workbench.mcp.config import ServerConfig, expanded, variables_of
+from workbench.mcp.errors import OtherTransport, ServerGone, SessionLost, SignInNeeded, http_words
+from workbench.mcp.server_command import command_of
+from workbench.mcp.server_sandbox import ServerSandbox
 from workbench.mcp.stdio import LINE_LIMIT, MOST_FILES, OTHERS, StderrTail, TooLong, started_files, stdio_transport
 from workbench.mcp.token_store import Signed, TokenStore
 
@@ -90,12 +91,6 @@ class _Counted(httpx2.AsyncByteStream):
 # The SDK's log messages must not reach the user's stderr.
 logging.getLogger("mcp").addHandler(logging.NullHandler())
 _HTTP_SECONDS = 30.0
-_BRINGS = {
-    "npx": ", which comes with Node.js (apt-get install nodejs npm)",
-    "node": ", which is Node.js (apt-get install nodejs)",
-    "uvx": ", which comes with uv (pip install uv)",
-    "docker": ", which is Docker",
-}
 _CHANGES = (t.ToolListChangedNotification, t.PromptListChangedNotification, t.ResourceListChangedNotification)
 
 
@@ -113,11 +108,11 @@ async def entered(
     gone: Gone,
     heard: ConnectionListener,
     *,
+    sandbox: ServerSandbox,
     mode: Literal["legacy", "auto"],
 ) -> Client:
-    """Return a connected client, which `stack` closes. Raises the SDK's errors and those of `_check_start`.
-
-    Raises OtherTransport if the server does not speak the newer transport and the configuration leaves that open.
+    """Return a connected client, which `stack` closes. Raises the SDK's errors, those of `_check_start`, and
+    OtherTransport if the server does not speak the newer transport and the configuration leaves that open.
     """
     client: Client
     answers: list[httpx2.Response] = []
@@ -133,7 +128,7 @@ async def entered(
 
     elicited, sampled, listed = (_answering(heard, kind) for kind in ("elicitation", "sampling", "roots"))
     client = Client(
-        _transport(server, tail, gone, heard.locations, answers),
+        _transport(server, tail, gone, heard.locations, answers=answers, sandbox=sandbox),
         mode=mode,
         client_info=t.Implementation(name="ohw", version=__version__),
         message_handler=on_message,
@@ -178,20 +173,11 @@ def _is_older(answer: httpx2.Response) -> bool:
 
 def _check_start(server: ServerConfig, heard: ConnectionListener) -> None:
     """Check the files that decide what a local server runs. Raises UsageError, ProgramMissing or StartChanged."""
-    argv, directory, theirs = _command(server)
+    argv, directory, theirs = command_of(server)
     files = started_files(argv, directory, theirs, server.env)
     if OTHERS in files:
         heard.log_line(f"· the start files beyond the first {MOST_FILES} are compared together: {files[OTHERS]}")
     heard.starting(files)
-
-
-def _command(server: ServerConfig) -> tuple[list[str], str, dict[str, str]]:
-    """Return a local server's command, working directory (empty if none is configured) and environment."""
-    env = variables_of(server, os.environ)
-    argv = [expanded(word, env) for word in (server.command, *server.args)]
-    theirs = server_environment(server, os.environ)
-    _check_program(argv[0], theirs)
-    return argv, expanded(server.cwd, env), theirs
 
 
 def _answering(heard: ConnectionListener, kind: str) -> Any:
@@ -208,16 +194,42 @@ def _answering(heard: ConnectionListener, kind: str) -> Any:
 
 
 def _transport(
-    server: ServerConfig, tail: StderrTail, gone: Gone, locations: Locations, answers: list[httpx2.Response]
+    server: ServerConfig,
+    tail: StderrTail,
+    gone: Gone,
+    locations: Locations,
+    *,
+    answers: list[httpx2.Response],
+    sandbox: ServerSandbox,
 ) -> AbstractAsyncContextManager[Any]:
+    """Return the transport to a server; the first answer over HTTP is added to `answers`."""
+    is_local = server.kind == "stdio"
+    return _pipes(server, tail, gone, locations, sandbox) if is_local else _http(server, gone, locations, answers)
+
+
+@asynccontextmanager
+async def _pipes(
+    server: ServerConfig, tail: StderrTail, gone: Gone, locations: Locations, sandbox: ServerSandbox
+) -> AsyncIterator[Any]:
+    """Start a local server, without a configured directory in a new, empty one: `python -m` and `npx` load code from
+    it and its parents.
+    """
+    argv, directory, env = command_of(server)
+    with ExitStack() as stack:
+        is_own = not directory
+        if is_own:
+            above = private_directory(locations.data / "mcp" / "running")
+            directory = stack.enter_context(TemporaryDirectory(dir=above, ignore_cleanup_errors=True))
+        transport = stdio_transport(argv, directory, env, tail, gone, sandbox=sandbox, is_own_directory=is_own)
+        async with transport as streams:
+            yield streams
+
+
+def _http(
+    server: ServerConfig, gone: Gone, locations: Locations, answers: list[httpx2.Response]
+) -> AbstractAsyncContextManager[Any]:
+    """Return the transport to a server at a URL."""
     env = variables_of(server, os.environ)
-    if server.kind == "stdio":
-        argv, directory, theirs = _command(server)
-        return (
-            stdio_transport(argv, directory, theirs, tail, gone)
-            if directory
-            else _apart(argv, theirs, tail, gone, locations)
-        )
     url = expanded(server.url, env)
     headers = {name: expanded(value, env) for name, value in server.headers.items()}
     auth = _sign_in(server, gone, locations)
@@ -232,23 +244,6 @@ def _transport(
 
         return sse_client(url, headers, _HTTP_SECONDS, _silence(server), httpx_client_factory=http_client, auth=auth)
     return _streamable(server, url, headers, gone, auth, answers=answers)
-
-
-@asynccontextmanager
-async def _apart(
-    argv: list[str], env: Mapping[str, str], tail: StderrTail, gone: Gone, locations: Locations
-) -> AsyncIterator[Any]:
-    """Start the server in a new, empty directory: `python -m` and `npx` load code from it and its parents."""
-    above = private_directory(locations.data / "mcp" / "running")
-    with TemporaryDirectory(dir=above, ignore_cleanup_errors=True) as directory:
-        async with stdio_transport(argv, directory, env, tail, gone) as streams:
-            yield streams
-
-
-def _check_program(command: str, env: Mapping[str, str]) -> None:
-    """Raise ProgramMissing if the program is not on the PATH; called before anything is started."""
-    if "/" not in command and shutil.which(command, path=env.get("PATH")) is None:
-        raise ProgramMissing(f"there is no program {command}{_BRINGS.get(command, '')}")
 
 
 def _silence(server: ServerConfig) -> float:

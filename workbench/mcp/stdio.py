@@ -26,6 +26,7 @@ from workbench.errors import WorkbenchError
 from workbench.lazy_pattern import lazy_pattern
 from workbench.mcp.packages import FETCHES, Package, local_packages, without_manager, words_of
 from workbench.mcp.pins import NOT_COMPARED
+from workbench.mcp.server_sandbox import ServerSandbox
 from workbench.processes.spawn import small_python, start_beside
 from workbench.risk.assessment import NOT_COMPARED as UNCOMPARED
 from workbench.risk.tool_calls import files_of_start
@@ -251,30 +252,63 @@ class StderrTail:
 
 @asynccontextmanager
 async def stdio_transport(
-    argv: list[str], directory: str, env: Mapping[str, str], tail: StderrTail, on_end: Callable[[str], None]
+    argv: list[str],
+    directory: str,
+    env: Mapping[str, str],
+    tail: StderrTail,
+    on_end: Callable[[str], None],
+    *,
+    sandbox: ServerSandbox,
+    is_own_directory: bool = False,
 ) -> AsyncIterator[tuple[Any, Any]]:
-    """Start the server and yield the streams to read from and write to; at exit, end it and all its child processes.
+    """Start the server in its sandbox and yield the streams to read from and write to; at exit, end it and all its
+    child processes.
 
-    `on_end` receives the reason if the server closes its output or sends too much.
+    `on_end` receives the reason if the server closes its output or sends too much. `is_own_directory` says that the
+    server may write its working directory. Raises OSError or ServerFailed.
     """
-    process = await start_beside(
-        [*small_python("workbench.processes.server_supervisor"), *argv],
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        cwd=directory,
-        env=env,
-        is_users=True,
-        start_new_session=True,
-    )
-    assert process.stderr is not None
-    stderr = asyncio.create_task(tail.follow(process.stderr))
-    pipes = _Pipes(process, on_end)
-    try:
-        async with pipes.streams() as streams:
-            yield streams
-    finally:
-        await _end(process, stderr)
+    writable = [Path(directory)] if is_own_directory else []
+    async with (
+        server_process(argv, directory, env, tail, sandbox=sandbox, writable=writable) as process,
+        _Pipes(process, on_end).streams() as streams,
+    ):
+        yield streams
+
+
+@asynccontextmanager
+async def server_process(
+    argv: list[str],
+    directory: str,
+    env: Mapping[str, str],
+    tail: StderrTail,
+    *,
+    sandbox: ServerSandbox,
+    writable: Sequence[Path] = (),
+) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Start a program in its sandbox and yield the process, which is its supervisor, with the program's pipes; at exit,
+    end it and all its child processes.
+
+    `writable` are directories that it may write besides those of the sandbox. Raises OSError or ServerFailed.
+    """
+    with sandbox.private_directory() as private:
+        async with sandbox.starting(argv, directory, env, private, writable) as program:
+            process = await start_beside(
+                [*small_python("workbench.processes.server_supervisor"), program.words, *program.argv],
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                cwd=directory,
+                env=program.env,
+                is_users=True,
+                pass_fds=tuple(program.descriptors),
+                start_new_session=True,
+            )
+        assert process.stderr is not None
+        stderr = asyncio.create_task(tail.follow(process.stderr))
+        try:
+            yield process
+        finally:
+            await _end(process, stderr)
 
 
 async def _end(process: asyncio.subprocess.Process, stderr: asyncio.Task[None]) -> None:

@@ -27,12 +27,15 @@ from workbench.mcp.executor import MCPToolExecutor, Resource, prompt_text, read_
 from workbench.mcp.pins import PinnedServer, PinStore
 from workbench.mcp.requests import SAMPLING, RequestHandler
 from workbench.mcp.tool import MCPToolDefinition
+from workbench.processes.launch import Launcher
 from workbench.processes.leftovers import prefix
+from workbench.rules.subject import NETWORK, SANDBOX_WRITE
 from workbench.secrets.masker import MASKER
 from workbench.tools.name_filter import NameFilter
 from workbench.tools.registry import list_registered_tools, resolve_alias
 from workbench.tools.selection import FILTERED, ToolState
 from workbench.tools.tool import ToolDefinition
+from workbench.tools.trust import SERVERS
 
 logger = logging.getLogger(__name__)
 
@@ -47,7 +50,7 @@ def named(
     """
     tools = list(offered)
     count = Counter(name_of(tool["name"]) for _, tool in tools)
-    in_use = {*used, *list_registered_tools(), SAMPLING}
+    in_use = {*used, *list_registered_tools(), SAMPLING, NETWORK, SANDBOX_WRITE}
     for client, tool in tools:
         name = name_of(tool["name"])
         if count[name] > 1 or name in in_use or resolve_alias(name) != name:
@@ -178,18 +181,20 @@ class SessionServers:
         *,
         asker_of: Callable[[str], RequestHandler | None] = lambda server: None,
         allows: Callable[[ToolDefinition], bool] = lambda tool: True,
+        launcher: Launcher | None = None,
     ) -> None:
         """Add the known tools that `allows` accepts, and start new servers in the background.
 
         `table` is `[tools]` in the settings; `notice` receives lines for the user, from any thread. `asker_of` is
         called in the thread of a tool call and returns the handler of the server's requests during that call.
+        `launcher` starts local servers in the session's sandbox.
         """
         self._pins = pins
         self._tools = tools
         self._table = table
         self._notice = notice
         self._reserved = set(tools)
-        self._clients = [MCPClient.opened(server, pins) for server in servers.servers if server.is_on]
+        self._clients = [MCPClient.opened(server, pins, launcher) for server in servers.servers if server.is_on]
         self._versions: dict[str, int] = {}
         self._coming: dict[Future[None], float] = {}
         self._is_closed = False
@@ -199,18 +204,19 @@ class SessionServers:
         for client in self._clients:
             mask_secrets(client.server)
         self.refresh()
-        self._begin()
+        self._begin(launcher)
 
     @property
     def names(self) -> set[str]:
         """The names under which the model knows the servers' tools."""
         return set(self._tools) - self._reserved
 
-    def _begin(self) -> None:
+    def _begin(self, launcher: Launcher | None) -> None:
         """Connect to new servers in parallel, and collect the notices about all servers."""
         for client in self._clients:
             entry = self._pins.entry(client.server)
-            self.notices += [f"the MCP server {client.server.name}: {line}" for line in _notices_of(entry)]
+            lines = [*_notices_of(entry), *([_OUTSIDE] if launcher and _leaves_sandbox(client.server) else [])]
+            self.notices += [f"the MCP server {client.server.name}: {line}" for line in lines]
             self.notices += [entry.failure] if entry.failure and not entry.listed else []
             if not entry.listed:
                 reported: Future[None] = Future()
@@ -304,6 +310,14 @@ class SessionServers:
 
 def _identity(tool: ToolDefinition) -> tuple[Any, ...]:
     return (tool.server, tool.definition, tool.is_approved) if isinstance(tool, MCPToolDefinition) else (tool,)
+
+
+_OUTSIDE = "runs outside the sandbox, as the file of this directory says"
+
+
+def _leaves_sandbox(server: ServerConfig) -> bool:
+    """Return whether a file of the workspace, and not the user's own settings, takes the server out of the sandbox."""
+    return server.runs_outside and Path(server.source) == Path(server.workspace, SERVERS)
 
 
 def _notices_of(entry: PinnedServer) -> list[str]:

@@ -38,30 +38,29 @@ from workbench.session.actions.fingerprint import question_changes
 from workbench.session.final_answer import FinalAnswer
 from workbench.session.mentions import mentioned
 from workbench.session.session import EXIT, CommandError, Session
-from workbench.session.session_factory import OpenedSession, checked_workspace, open_session, start_session
+from workbench.session.session_factory import OpenedSession, open_session, start_session
 from workbench.session.session_names import new_id
 from workbench.session.sub_agents import SubAgent
 from workbench.session.workspace.new_directory import repository_around
+from workbench.session.workspace_check import checked_workspace
 from workbench.text import visible
 from workbench.tools.tool import ToolDefinition
 
 EXIT_CODES = {"finished": 0, "error": 1, "stuck": 1, "waiting": 0, "limit": 4, "interrupted": 130}
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_QUESTION = 3
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+QUESTION = 3
+"""The exit code of a run that stopped at a question."""
 _PIPE = 141
 _POLL = 1.0  # seconds between two checks whether the worker is alive
 _LAST_STEP = 1.5  # seconds an interrupted step may take
-_LAST_WORD = 0.3  # seconds an interrupted run waits for its readers
+LAST_WORD = 0.3  # seconds an interrupted run waits for its readers
 
 
 def run(locations: Locations, settings: Settings, workspace: Path, prompt: str, *, as_json: bool) -> int:
     """Run the agent on a prompt and return the exit code. Raises WorkbenchError if the run cannot begin."""
     if not settings.model:
         raise UsageError(NO_MODEL_MESSAGE)
-    if not prompt.strip():
-        raise UsageError("there is nothing to do: give a PROMPT")
-    if prompt.strip() == EXIT:
-        sys.stderr.write("ohw: /exit ends a run; none was started\n")
+    if starts_nothing(prompt):
         return 0
     directory = checked_workspace(workspace)
     message = CustomCommands(lambda: settings, directory, locations).message(prompt) or CommandMessage(prompt)
@@ -77,6 +76,16 @@ def run(locations: Locations, settings: Settings, workspace: Path, prompt: str, 
         lambda driven: driven.send(message),
         as_json=as_json,
     )
+
+
+def starts_nothing(prompt: str) -> bool:
+    """Return whether the prompt ends a run, and say so on stderr. Raises UsageError if it is empty."""
+    if not prompt.strip():
+        raise UsageError("there is nothing to do: give a PROMPT")
+    is_exit = prompt.strip() == EXIT
+    if is_exit:
+        sys.stderr.write("ohw: /exit ends a run; none was started\n")
+    return is_exit
 
 
 class EarlyDecision(NamedTuple):
@@ -303,7 +312,7 @@ class _Run:
                 )
             except CommandError as error:
                 self._outlet.notices([str(error)])
-                self.undecided = _QUESTION if waiting else 1
+                self.undecided = QUESTION if waiting else 1
                 break
         named = {each.action_id for each in decisions}
         for action in session.questions():
@@ -312,7 +321,7 @@ class _Run:
 
     def drive(self) -> int:
         worker = Worker(self._opened.session, self._rested.set, self._opened.fail)
-        before = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
+        before = {number: signal.signal(number, self._on_signal) for number in SIGNALS}
         try:
             worker.start()
             # If memory runs out, the thread can end before it reports anything.
@@ -333,7 +342,7 @@ class _Run:
         if self._outlet.failure_code:
             return self._outlet.failure_code
         if self.waiting_delegates or self._opened.session.phase == "deciding":
-            return _QUESTION
+            return QUESTION
         return EXIT_CODES.get(self._opened.session.ended, 1)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
@@ -341,7 +350,7 @@ class _Run:
             self._rested.set()  # a second signal does not wait for the current step
             return
         self._signal = number
-        self._outlet.limit_waits(_LAST_WORD)
+        self._outlet.limit_waits(LAST_WORD)
         self._stop_soon()
         patience = threading.Timer(_LAST_STEP, self._rested.set)
         patience.daemon = True

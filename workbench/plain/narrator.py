@@ -22,16 +22,18 @@ from workbench.protocol.events import (
     SessionStarted,
     VersionTaken,
 )
+from workbench.protocol.hook_run import HookRan
 from workbench.protocol.live import EngineState, LiveEvent, Notice
 from workbench.session.state import OpenAction
 from workbench.text import first_line, visible, visible_path
-from workbench.tools.ask_human.question import read_question
+from workbench.tools.ask_human.question import read_question, who_asks
 from workbench.tools.manifest import kind_of
 from workbench.tools.rich_text import renderable_of, renderable_of_call, rendered_lines
 from workbench.tools.tool import ToolDefinition
 from workbench.view.fallback_line import fallback_line
 from workbench.view.formatting.actions import decision_text, headline
 from workbench.view.formatting.approval import deletion_lines
+from workbench.view.hooks import hook_notice
 
 OpenQuestion: TypeAlias = tuple[OpenAction, str]
 """A waiting action, and the name of the sub-agent that asks; empty if the agent itself asks."""
@@ -72,11 +74,14 @@ class Narrator:
                 self._observed(event)
             case ActionAbandoned():
                 self._print(f"  outcome unknown: {event.reason}", _RED)
-            case AgentNudged() | HistoryCondensed() | RunEnded() | DelegateStep() | VersionTaken():
+            case AgentNudged() | HistoryCondensed() | RunEnded() | DelegateStep() | VersionTaken() | HookRan():
                 self._turned(event)
 
-    def _turned(self, event: AgentNudged | HistoryCondensed | RunEnded | DelegateStep | VersionTaken) -> None:
-        if isinstance(event, VersionTaken):
+    def _turned(self, event: AgentNudged | HistoryCondensed | RunEnded | DelegateStep | VersionTaken | HookRan) -> None:
+        if isinstance(event, HookRan):
+            if (notice := hook_notice(event)) is not None:
+                self._print(f"  {notice.text}", _RED if notice.kind == "warning" else _DIM)
+        elif isinstance(event, VersionTaken):
             if event.guarded:
                 self._print(f"  {event.notice}", _RED)
         elif isinstance(event, AgentNudged):
@@ -184,7 +189,7 @@ class Narrator:
     def _asked(self, action: OpenAction, agent: str) -> str:
         """Return one line about who asks what; a question from the agent itself is first written in full."""
         if not action.asks_user:
-            return f"may {action.proposed.tool} run{f' for the sub-agent {agent}' if agent else ''}?"
+            return f"may {action.proposed.tool} run{f' for {who_asks(agent)}' if agent else ''}?"
         self._ask(action.proposed)
         return f"the {f'sub-agent {agent}' if agent else 'agent'} asks you something."
 
@@ -229,4 +234,4 @@ class Narrator:
 
 
 def _without_seconds(detail: str) -> str:
-    return re.sub(r" in \d+ s$", "", detail)
+    return re.sub(r" in \d+s$", "", detail)

@@ -7,10 +7,8 @@ from collections.abc import Callable
 
 from workbench.client.client import Client
 from workbench.config.modes import NEVER_MEANS
-from workbench.config.settings import Settings
 from workbench.plain.line_input import Console, LineAsker
 from workbench.protocol.commands import ChangeSettings
-from workbench.view.approval.never_ask import without_never
 
 _PROMPT = "Don't ask in this session? Write yes or no: "
 
@@ -55,12 +53,9 @@ async def confirm_never(asker: LineAsker) -> bool:
     return confirmed
 
 
-def confirmed_at_start(console: Console, settings: Settings) -> Settings:
-    """Ask the user to confirm the mode that never asks, in which a session would start.
-
-    Return the settings, with the default mode unless the user confirms.
-    """
-    return settings if asyncio.run(_ask(console)) else without_never(settings)
+def confirmed_at_start(console: Console) -> bool:
+    """Ask the user, before a session starts, whether they confirm the mode that never asks; return whether they do."""
+    return asyncio.run(_ask(console))
 
 
 async def _ask(console: Console) -> bool:

@@ -30,9 +30,16 @@ from workbench.plain.narration import (
 from workbench.plain.never_ask import NeverAsk
 from workbench.plain.question import PlainQuestion
 from workbench.plain.rewind import PlainRewind, reread, was_rewound
-from workbench.protocol.commands import ChangeSettings, Condense, Interrupt, RequestControl, RunUserCommand, SendMessage
+from workbench.protocol.commands import (
+    AllowWriting,
+    ChangeSettings,
+    Condense,
+    Interrupt,
+    RequestControl,
+    RunUserCommand,
+    SendMessage,
+)
 from workbench.protocol.events import CustomCommand, RunEnded
-from workbench.session.mentions import mentioned
 from workbench.text import first_line, visible, well_formed
 from workbench.tools.manifest import kind_of
 from workbench.view.approval.plan import RUN_PLAN, plan_choices, plan_lines, plan_ready
@@ -44,6 +51,7 @@ from workbench.view.formatting.timeline_rows import authorship
 from workbench.view.prompt.completion import ServerOffers
 from workbench.view.prompt.mcp_prompt_line import get_prompt, written
 from workbench.view.reducer import apply
+from workbench.view.sandbox import sandbox_text
 from workbench.view.state import ActionItem, Changed, Item, NoticeItem, SessionState, UserItem
 
 if TYPE_CHECKING:
@@ -66,6 +74,9 @@ WORDS: Final = {
     "rewind": "list the checkpoints to go back to",
     "rewind EVENT": "show what going back there would change; /rewind yes then goes back",
     "redo": "undo the last rewind, then the one before, after showing what that would change",
+    "hooks": "programs that run at events: source and state of each",
+    "sandbox": "what the agent's commands can reach",
+    "sandbox write DIRECTORY": "let commands write a directory in this session; /sandbox revoke ends that",
     "send": "send an MCP server's prompt",
     "pen": "take control of a session that another screen controls",
     "stop": "stop the agent, as Ctrl+C does",
@@ -109,6 +120,7 @@ class Commands:
             ),
             "compact": lambda: client.send(Condense()),
             "compact undo": lambda: client.send(Condense(undo=True)),
+            "sandbox": lambda: print_lines(*sandbox_text(state).splitlines()),
             "pen": lambda: client.send(RequestControl()),
             "stop": self._stop,
             "plan": lambda: client.send(ChangeSettings(mode="plan")),
@@ -127,12 +139,22 @@ class Commands:
             self._never_ask()
         elif name == "mode" and argument in MODES:
             self._client.send(ChangeSettings(mode=cast("Mode", argument)))
+        elif name == "sandbox":
+            self._allow_writing(argument)
         elif name == "approve":
             self._approve_plan(argument)
         elif name in self._takes and argument:
             self._takes[name](argument)
         else:
             self._print(f"There is no {first_line(line, 60)}. There are /{', /'.join(WORDS)}.")
+
+    def _allow_writing(self, argument: str) -> None:
+        """Carry out `/sandbox write DIRECTORY` or `/sandbox revoke DIRECTORY`."""
+        verb, _, directory = argument.partition(" ")
+        if verb in ("write", "revoke") and directory.strip():
+            self._client.send(AllowWriting(directory=directory.strip(), revoked=verb == "revoke"))
+        else:
+            self._print("Write it as /sandbox write DIRECTORY or /sandbox revoke DIRECTORY.")
 
     def _approve_plan(self, mode: str) -> None:
         """Run the plan in this mode; without a name in the one before plan mode."""
@@ -245,22 +267,22 @@ class PlainSession:
         offers: ServerOffers,
         custom: CustomCommands,
         model_of: Callable[[str], str],
+        mentions_of: Callable[[str], tuple[str, ...] | None],
+        hooks_page: Callable[[], str],
         path: Path,
     ) -> None:
-        """`model_of` returns the model, as `provider/model`, of a name that `/model` accepts; `path` is the session
-        file.
-        """
+        """`model_of` returns the `provider/model` of a name for `/model`, `mentions_of` the `SendMessage.mentions`."""
         self._custom = custom
         self._client = client
         self._state = state
-        self._directory = directory
+        self._mentions_of = mentions_of
         self._console = console
         self._offers = offers
         self._asker = LineAsker(console)
         self._prompts = ServerPrompts(client, offers, console.print, self._send)
         self._rewind = PlainRewind(path, str(directory), client, console.print, self._ended)
         others = {"question": self._ask_again, "quit": self._leave, "exit": self._leave, "send": self._prompts.send}
-        others |= {"rewind": self._rewind.list, "redo": self._rewind.redo}
+        others |= {"rewind": self._rewind.list, "redo": self._rewind.redo, "hooks": lambda: console.print(hooks_page())}
         self._never_ask = NeverAsk(self._asker, client, self._refresh, self._ended)
         takes = {"model": ModelSwitch(client, console.print, model_of, self._ended).use, "rewind": self._rewind.run}
         self._commands = Commands(state, client, console.print, others, never_ask=self._never_ask.open, takes=takes)
@@ -331,6 +353,8 @@ class PlainSession:
             if isinstance(message, RunEnded):
                 self._console.print(*plan_lines(self._state) if plan_ready(self._state) else key_lines(self._state))
             self._prompts.receive(changed.prompt)
+            if changed.refused:
+                self._sent.clear()  # a message may be among what was refused, and does not come back
             if isinstance(message, Disconnected) and message.for_good:
                 self._end(1)
                 return False
@@ -447,8 +471,7 @@ class PlainSession:
 
     def _send(self, text: str, command: CustomCommand | None = None) -> None:
         self._sent.append(well_formed(text))
-        mentions = mentioned(text, self._directory, self._offers.is_resource(text))
-        self._client.send(SendMessage(text=text, mentions=tuple(mentions), command=command))
+        self._client.send(SendMessage(text=text, mentions=self._mentions_of(text), command=command))
 
     def _interrupted(self) -> None:
         """Handle Ctrl+c: stop the agent if it runs; leave if Ctrl+c was pressed shortly before."""

@@ -98,6 +98,22 @@ def start_child(become: Callable[[int], None]) -> int:
     return child
 
 
+def start_program(prepare: Callable[[int], None], argv: list[str], confine: Callable[[], None] = lambda: None) -> int:
+    """Fork and return the child's pid; the child calls `prepare` with this process's pid, and `confine`, and executes
+    the program. What goes wrong is the program's output.
+    """
+
+    def become(supervisor: int) -> None:
+        try:
+            prepare(supervisor)
+            confine()
+            os.execvp(argv[0], argv)
+        except OSError as error:
+            os.write(2, f"{argv[0]}: {error.strerror}\n".encode())
+
+    return start_child(become)
+
+
 def report(channel: int, text: str) -> None:
     """Write to the engine; if it has ended, do nothing."""
     with contextlib.suppress(OSError):
@@ -130,11 +146,14 @@ def end_all(child: int, seconds: float) -> bool:
             os.killpg(child, signal.SIGKILL)
         reap()
         return True
+    if _is_alone():
+        return True
     until = time.monotonic() + seconds
     clean = 0
     while clean < 2 and time.monotonic() < until:
         stopped: set[int] = set()
-        while fresh := [pid for pid in _descendants() if pid not in stopped]:  # stopped processes start no others
+        # Stopped processes start no others.
+        while fresh := [pid for pid in descendants_of(os.getpid()) if pid not in stopped]:
             _signal(fresh, signal.SIGSTOP)
             stopped.update(fresh)
             if len(stopped) > _MOST_AT_ONCE:
@@ -147,8 +166,18 @@ def end_all(child: int, seconds: float) -> bool:
     return clean >= 2
 
 
-def _descendants() -> list[int]:
-    """Return the pids of all descendants that are not zombies."""
+def _is_alone() -> bool:
+    """Return whether there is no descendant: those whose parent ends become children of this process."""
+    reap()
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return True
+    return False
+
+
+def descendants_of(root: int) -> list[int]:
+    """Return the pids of all descendants of a process that are not zombies, parents first."""
     children: dict[int, list[tuple[int, bytes]]] = {}
     for name in os.listdir("/proc"):  # noqa: PTH208
         if name.isdigit():
@@ -156,7 +185,7 @@ def _descendants() -> list[int]:
                 fields = file.read().rpartition(b")")[2].split()
                 children.setdefault(int(fields[1]), []).append((int(name), fields[0]))
     pids: list[int] = []
-    pending = [os.getpid()]
+    pending = [root]
     while pending:
         for pid, state in children.get(pending.pop(), ()):
             pending.append(pid)

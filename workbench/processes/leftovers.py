@@ -18,7 +18,7 @@ from typing import Final
 
 from workbench.lazy_pattern import lazy_pattern
 
-SWEPT: Final = ("shell", "cells", "browser", "merge", "mcp")
+SWEPT: Final = ("shell", "cells", "browser", "merge", "mcp", "sandbox", "container")
 """Kinds of temporary directories that hold no user data."""
 SHELL_FILE: Final = "shell-"
 """Prefix of a file name in a shell's directory; the rest is the nonce in the environment of the shell's processes."""

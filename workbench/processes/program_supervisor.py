@@ -1,9 +1,10 @@
 """Supervisor of a program that runs for a tool: a process in between that kills everything the program started.
 
-Its arguments are CHANNEL (the descriptor of a socket), PASSED (comma-separated descriptors for the program alone),
-MEMORY (a limit in bytes, 0 for none) and the program's command line. On Linux it is a child subreaper. It writes `P
-pid` to the socket, and `E status` when the program has ended; then, or when the socket closes (a timeout, an interrupt,
-the engine died), it kills all descendants. On systems other than Linux, only the program's process group is killed.
+Its arguments are CHANNEL (the descriptor of a socket), SANDBOX (empty, or the descriptors that `sandboxed_child`
+takes), PASSED (comma-separated descriptors for the program alone), MEMORY (a limit in bytes, 0 for none) and the
+program's command line. On Linux it is a child subreaper. It writes `P pid` to the socket, and `E status` when the
+program has ended; then, or when the socket closes (a timeout, an interrupt, the engine died), it kills all descendants.
+On systems other than Linux, only the program's process group is killed.
 """
 
 from __future__ import annotations
@@ -12,19 +13,19 @@ import os
 import select
 import signal
 import sys
+from functools import partial
 
-from workbench.processes import descendants
+from workbench.processes import descendants, sandboxed_child
 
 _MORE_PROCESSES = 1024
 _SECONDS = 10.0
 
 
-def _become_program(argv: list[str], memory: int, supervisor: int) -> None:
-    """In the child: start a process group, lower the limits, execute the program."""
+def _prepare(memory: int, supervisor: int) -> None:
+    """In the child: start a process group, lower the limits."""
     os.setsid()
     descendants.die_with(supervisor)
     descendants.limit_harm(_MORE_PROCESSES, memory)
-    os.execv(argv[0], argv)
 
 
 def _watch(channel: int, child: int, wakes: int) -> None:
@@ -43,15 +44,15 @@ def _watch(channel: int, child: int, wakes: int) -> None:
 
 def main() -> None:
     """Start the program, watch it, clean up."""
-    channel, memory, argv = int(sys.argv[1]), int(sys.argv[3]), sys.argv[4:]
-    passed = [int(number) for number in sys.argv[2].split(",") if number]
+    channel, sandbox, memory = int(sys.argv[1]), sys.argv[2], int(sys.argv[4])
+    passed = [int(number) for number in sys.argv[3].split(",") if number]
     os.set_inheritable(channel, False)
     descendants.adopt_orphans()
     wakes = descendants.wake_on(signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
-    child = descendants.start_child(lambda supervisor: _become_program(argv, memory, supervisor))
+    child, pid = sandboxed_child.start(partial(_prepare, memory), sys.argv[5:], sandbox)
     for number in (1, 2, *passed):
         os.close(number)
-    descendants.report(channel, f"P {child}\n")
+    descendants.report(channel, f"P {pid}\n")
     try:
         _watch(channel, child, wakes)
     finally:

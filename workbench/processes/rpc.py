@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from workbench.processes.launch import Launcher
 from workbench.processes.supervised_process import SupervisedProcess
 
 Message: TypeAlias = dict[str, Any]
@@ -36,6 +37,8 @@ class RpcWorker:
         *,
         hidden_env: Collection[str] = (),
         env: Mapping[str, str] | None = None,
+        sandbox: Launcher | None = None,
+        writable: Sequence[Path] = (),
     ) -> None:
         """Start the program; `argv` receives the descriptor of the program's socket and returns the command line."""
         self._socket, theirs = socket.socketpair()
@@ -48,7 +51,14 @@ class RpcWorker:
                 words = argv(theirs.fileno())
                 passed = (theirs.fileno(),)
                 self._process = SupervisedProcess(
-                    words, directory, hidden_env=hidden_env, env=env, passed=passed, joined=True
+                    words,
+                    directory,
+                    hidden_env=hidden_env,
+                    env=env,
+                    passed=passed,
+                    joined=True,
+                    sandbox=sandbox,
+                    writable=writable,
                 )
         except BaseException:
             self._close_pipes()
@@ -83,8 +93,11 @@ class RpcWorker:
         seconds: float,
         on_bytes: Callable[[bytes], None],
         on_message: Callable[[Message], None] = lambda message: None,
+        is_held: Callable[[], bool] = lambda: False,
     ) -> tuple[End, Message]:
         """Wait for the answer to the last request and pass on the output and messages that arrive before it.
+
+        The time starts again as long as the program `is_held`.
 
         Returns how the wait ended, and the answer or an empty message. All output printed before an answer or the
         program's end has been passed on by then.
@@ -94,6 +107,8 @@ class RpcWorker:
         for number in (self._socket.fileno(), self._process.stdout.fileno(), self._process.fileno(), self._stop_read):
             poll.register(number, select.POLLIN)
         while not self._is_gone:
+            if is_held():
+                until = time.monotonic() + seconds
             remaining = until - time.monotonic()
             if remaining <= 0:
                 return "time", {}

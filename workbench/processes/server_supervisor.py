@@ -1,10 +1,10 @@
 """Supervisor of a server that the engine talks to over pipes: a process between them that kills everything that the
 server started.
 
-Its arguments are the server's command line; the server inherits the supervisor's pipes. When the other end of the input
-is closed (the engine closed it, or was killed), the server has a short grace period to end on its own. Then all
-descendants are killed, as they are when the server ends or on SIGTERM. The exit code is the server's, 1 if it was
-killed, or 127 if it cannot be run.
+Its arguments are SANDBOX (empty, or the descriptors that `sandboxed_child` takes) and the server's command line; the
+server inherits the supervisor's pipes. When the other end of the input is closed (the engine closed it, or was killed),
+the server has a short grace period to end on its own. Then all descendants are killed, as they are when the server ends
+or on SIGTERM. The exit code is the server's, 1 if it was killed, or 127 if it cannot be run.
 """
 
 from __future__ import annotations
@@ -15,21 +15,17 @@ import signal
 import sys
 import time
 
-from workbench.processes import descendants
+from workbench.processes import descendants, sandboxed_child
 
 _MORE_PROCESSES = 1024
 _GRACE = 1.5
 _SECONDS = 5.0
 
 
-def _become_server(argv: list[str], supervisor: int) -> None:
+def _prepare(supervisor: int) -> None:
     os.setsid()
     descendants.die_with(supervisor)
     descendants.limit_harm(_MORE_PROCESSES)
-    try:
-        os.execvp(argv[0], argv)
-    except OSError as error:
-        os.write(2, f"{argv[0]}: {error.strerror}\n".encode())
 
 
 def _watch(server: int, wakes: int) -> int | None:
@@ -58,7 +54,7 @@ def main() -> None:
     descendants.adopt_orphans()
     wakes = descendants.wake_on(signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    server = descendants.start_child(lambda supervisor: _become_server(sys.argv[1:], supervisor))
+    server, _ = sandboxed_child.start(_prepare, sys.argv[2:], sys.argv[1])
     empty = os.open(os.devnull, os.O_WRONLY)
     # Otherwise the output would stay open after the server's end.
     os.dup2(empty, 1)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Collection, Mapping
+from typing import Final
 
 from workbench.processes.spawn import absolute_path
 from workbench.secrets.secret_names import child_environment
@@ -27,6 +28,9 @@ _SET = {
     "SYSTEMD_PAGER": "cat",
     "VIRTUAL_ENV_DISABLE_PROMPT": "1",
 }
+
+PASSED: Final = (*_SET, NONCE_NAME)
+"""The variables that a shell gets in a container too, whose other variables are those of the image."""
 
 
 def shell_environment(env: Mapping[str, str], nonce: str, hidden: Collection[str] = ()) -> dict[str, str]:

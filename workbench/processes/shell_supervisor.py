@@ -1,8 +1,9 @@
 """Supervisor of one shell: the process between the engine and bash that kills everything the shell started.
 
-Run by `execute_bash.terminal` with the arguments SOCKET PTY DIRECTORY BASH ARGUMENT…; standard library only. On Linux
-it is a child subreaper: processes that leave the shell (`setsid`, `nohup`, double fork) become its children, so it
-finds them all. It kills them when the socket closes (the engine closed it or died), when the shell ends, or on SIGTERM.
+Run by `execute_bash.terminal` with the arguments SOCKET SANDBOX PTY DIRECTORY BASH ARGUMENT…, where SANDBOX is empty or
+the descriptors that `sandboxed_child` takes; standard library only. On Linux it is a child subreaper: processes that
+leave the shell (`setsid`, `nohup`, double fork) become its children, so it finds them all. It kills them when the
+socket closes (the engine closed it or died), when the shell ends, or on SIGTERM.
 
 On the socket it writes `P pid`, then `E status` when the shell has ended (negative for a signal). It answers every byte
 it receives with `.`, which shows that it is alive; `k` announces an orderly end. If the socket closes without a `k`,
@@ -18,23 +19,23 @@ import select
 import signal
 import sys
 import termios
+from functools import partial
 
-from workbench.processes import descendants
+from workbench.processes import descendants, sandboxed_child
 
 _MORE_PROCESSES = 4096
 """Processes a shell may start in addition to those already running; this stops a fork bomb (except root's)."""
 _SECONDS = 5.0
 
 
-def _become_shell(pty: int, argv: list[str], supervisor: int) -> None:
-    """In the child: acquire the terminal, arrange to die with the supervisor, lower the limits, execute bash."""
+def _prepare(pty: int, supervisor: int) -> None:
+    """In the child: acquire the terminal, arrange to die with the supervisor, lower the limits."""
     os.setsid()
     fcntl.ioctl(pty, termios.TIOCSCTTY, 0)
     for number in (0, 1, 2):
         os.dup2(pty, number)
     descendants.die_with(supervisor)
     descendants.limit_harm(_MORE_PROCESSES)
-    os.execv(argv[0], argv)
 
 
 def _watch(channel: int, shell: int, wakes: int) -> bool:
@@ -75,14 +76,14 @@ def _answer(channel: int) -> bytes:
 
 def main() -> None:
     """Start the shell, watch it, clean up."""
-    channel, pty, directory, argv = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4:]
+    channel, sandbox, pty, directory = int(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4]
     os.set_inheritable(channel, False)
     descendants.adopt_orphans()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     wakes = descendants.wake_on(signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP)
-    shell = descendants.start_child(lambda supervisor: _become_shell(pty, argv, supervisor))
+    shell, pid = sandboxed_child.start(partial(_prepare, pty), sys.argv[5:], sandbox)
     os.close(pty)
-    descendants.report(channel, f"P {shell}\n")
+    descendants.report(channel, f"P {pid}\n")
     is_orphan = is_clean = False
     try:
         is_orphan = _watch(channel, shell, wakes)

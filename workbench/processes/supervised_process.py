@@ -10,9 +10,11 @@ import socket
 import subprocess
 import threading
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import IO
 
+from workbench.processes.launch import Launcher, ProgramStart
 from workbench.processes.shell_environment import shell_environment
 from workbench.processes.spawn import small_python, start
 from workbench.processes.sweep import sweep
@@ -23,28 +25,29 @@ _PATIENCE = 15.0
 def start_supervisor(
     module: str,
     arguments: Sequence[str],
+    program: ProgramStart,
     *,
     cwd: str | Path,
-    env: Mapping[str, str],
     passed: Sequence[int] = (),
     stdout: int = subprocess.DEVNULL,
     stderr: int = subprocess.DEVNULL,
 ) -> tuple[subprocess.Popen[bytes], socket.socket]:
-    """Start a supervisor and return it with our end of its socket; its first argument is the other end's descriptor.
+    """Start a supervisor and return it with our end of its socket.
 
+    Its command line is the other end's descriptor, those of the sandbox, `arguments` and the program's command line.
     The descriptors in `passed` are inherited. When our end is closed, the supervisor kills the processes that it runs.
     """
     channel, theirs = socket.socketpair()
     try:
         process = start(
-            [*small_python(module), str(theirs.fileno()), *arguments],
+            [*small_python(module), str(theirs.fileno()), program.words, *arguments, *program.argv],
             stdin=subprocess.DEVNULL,
             stdout=stdout,
             stderr=stderr,
             cwd=cwd,
-            env=env,
+            env=program.env,
             is_users=True,
-            pass_fds=(theirs.fileno(), *passed),
+            pass_fds=(theirs.fileno(), *passed, *program.descriptors),
             start_new_session=True,
         )
     except BaseException:
@@ -76,20 +79,28 @@ class SupervisedProcess:
         passed: Sequence[int] = (),
         memory: int = 0,
         joined: bool = False,
+        sandbox: Launcher | None = None,
+        writable: Sequence[Path] = (),
     ) -> None:
-        """Start the program with `env` added to the cleaned environment; `joined` sends its stderr to stdout."""
+        """Start the program with `env` added to the cleaned environment; `joined` sends its stderr to stdout.
+
+        `writable` are the directories that it may write although it runs in a sandbox. Raises OSError.
+        """
         self._nonce = secrets.token_hex(16)
         self._lock = threading.Lock()
         self._report = b""
-        self._supervisor, self._channel = start_supervisor(
-            "workbench.processes.program_supervisor",
-            [",".join(str(number) for number in passed), str(memory), *argv],
-            cwd=directory,
-            env={**shell_environment(os.environ, self._nonce, hidden_env), **(env or {})},
-            passed=passed,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT if joined else subprocess.PIPE,
-        )
+        variables = {**shell_environment(os.environ, self._nonce, hidden_env), **(env or {})}
+        starting = sandbox.launch(argv, directory, variables, writable=writable) if sandbox else None
+        with starting or nullcontext(ProgramStart(argv, variables)) as program:
+            self._supervisor, self._channel = start_supervisor(
+                "workbench.processes.program_supervisor",
+                [",".join(str(number) for number in passed), str(memory)],
+                program,
+                cwd=directory,
+                passed=passed,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT if joined else subprocess.PIPE,
+            )
 
     @property
     def stdout(self) -> IO[bytes]:

@@ -18,9 +18,11 @@ _LATER = (0.05, 0.1, 0.2, 0.4, 0.8, 1.5, 3.0, 4.0)
 
 
 def sweep(nonces: Collection[str], seconds: float = 2.0) -> None:
-    """Kill the marked processes until two scans in a row find none, or for at most `seconds`.
+    """Kill the marked processes and their descendants until two scans in a row find none, or for at most `seconds`.
 
     A scan in which a process was in the middle of an exec does not count, for the first 0.2 s.
+    One of the marked may be the supervisor, which stops its descendants before it kills them: those without the mark
+    would remain stopped for ever, with the locks that they have.
     """
     if sys.platform != "linux" or not nonces:
         return
@@ -29,13 +31,26 @@ def sweep(nonces: Collection[str], seconds: float = 2.0) -> None:
     unsure_until = time.monotonic() + 0.2
     clean = 0
     while clean < 2 and time.monotonic() < until:
-        marked, unsure = _marked(marks)
-        for pid in marked:
+        pids, unsure = _marked(marks)
+        for pid in (*pids, *_descendants(pids)):
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
-        clean = 0 if marked or (unsure and time.monotonic() < unsure_until) else clean + 1
+        clean = 0 if pids or (unsure and time.monotonic() < unsure_until) else clean + 1
         if clean < 2:
             time.sleep(0.005)
+
+
+def marked(nonces: Collection[str]) -> list[int]:
+    """Return the processes of these shells that are in /proc."""
+    return _marked([f"{NONCE_NAME}={nonce}".encode() for nonce in nonces])[0] if sys.platform == "linux" else []
+
+
+def pid_namespace(pid: int | str) -> str:
+    """Return which pid namespace a process is in; empty if that is not known."""
+    try:
+        return os.readlink(f"/proc/{pid}/ns/pid")  # noqa: PTH115 - asked about each process
+    except OSError:
+        return ""
 
 
 def sweep_later(nonces: Collection[str]) -> None:
@@ -64,6 +79,25 @@ def _marked(marks: list[bytes]) -> tuple[list[int], bool]:
             elif any(entry in marks for entry in environ.split(b"\0")) and _fields(name)[0] not in "ZX":
                 pids.append(int(name))
     return pids, unsure
+
+
+def _descendants(pids: Collection[int]) -> list[int]:
+    """Return the children of these processes, and theirs, without this process and its own."""
+    if not pids:
+        return []
+    children: dict[int, list[int]] = {}
+    for name in os.listdir("/proc"):  # noqa: PTH208 - as in `_marked`
+        if name.isdigit():
+            with contextlib.suppress(OSError):
+                children.setdefault(int(_fields(name)[1]), []).append(int(name))
+    children.pop(os.getpid(), None)
+    descendants: list[int] = []
+    pending = list(pids)
+    while pending:
+        fresh = [pid for pid in children.pop(pending.pop(), []) if pid != os.getpid()]
+        descendants += fresh
+        pending += fresh
+    return descendants
 
 
 def _changes_program(name: str) -> bool:

@@ -9,6 +9,7 @@ name or a server's answer) is a lone surrogate in Python and `\\udce9` in JSON, 
 from __future__ import annotations
 
 import json
+import threading
 from typing import Any, Final, TypeVar, dataclass_transform
 
 import msgspec
@@ -18,6 +19,7 @@ from workbench.text import well_formed
 
 T = TypeVar("T")
 _WORD: Final = lazy_pattern(r"(?<=[a-z])(?=[A-Z])")
+_MAKING: Final = threading.Lock()
 _ESCAPED_SURROGATE: Final = lazy_pattern(rb"\\u[dD][89a-fA-F]")
 
 
@@ -88,12 +90,23 @@ def _well_formed(value: Any) -> Any:
     return value
 
 
+def decoder_of(kind: Any) -> msgspec.json.Decoder[Any]:
+    """Return a decoder of a type; safe in any thread.
+
+    msgspec stores in each struct what it has found out about its fields, and sees what another thread has found out so
+    far: two threads that make decoders of the same structs at once end the process.
+    """
+    with _MAKING:
+        return msgspec.json.Decoder(kind)
+
+
 def decode(decoder: msgspec.json.Decoder[T], line: str | bytes) -> T:
     """Decode a line written by `encode`. Raises ValueError."""
     line = line.encode() if isinstance(line, str) else line
     if not _ESCAPED_SURROGATE.search(line):
         return decoder.decode(line)
     try:
-        return msgspec.convert(json.loads(line), decoder.type)
+        converted: T = msgspec.convert(json.loads(line), decoder.type)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
+    return converted

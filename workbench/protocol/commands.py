@@ -11,13 +11,13 @@ from typing import Any, Literal, TypeAlias, Union
 from msgspec import field
 from msgspec.json import Decoder
 
-from workbench.protocol.codec import TaggedData, decode
+from workbench.protocol.codec import TaggedData, decode, decoder_of
 from workbench.protocol.events import CustomCommand, Event, FileDelta, FileText, Verdict
 from workbench.protocol.live import LiveEvent
 from workbench.protocol.rewind import RewindScope
 from workbench.protocol.risk import Mode, Risk
 
-VERSION = 3
+VERSION = 4
 
 
 class Hello(TaggedData):
@@ -31,6 +31,8 @@ class Hello(TaggedData):
     seen: int = 0
     pid: int = 0
     notices: tuple[str, ...] = ()
+    is_viewer: bool = False
+    """Whether the front end only shows the session, and can never be in control of it."""
 
 
 class Refused(TaggedData):
@@ -44,12 +46,17 @@ class Command(TaggedData):
 
 
 class SendMessage(Command):
-    """Send the user's message; `mentions` are the files it names, relative to the workspace."""
+    """Send the user's message; `mentions` are the files it names, relative to the workspace.
+
+    If they are None, the engine finds them in the text: the front end is on another machine than the files.
+    """
 
     text: str
-    mentions: tuple[str, ...] = ()
+    mentions: tuple[str, ...] | None = ()
     command: CustomCommand | None = None
     """The custom command that the text comes from."""
+    written: str = ""
+    """The text with its long pastes folded, if it has any: the engine finds no mentions in a long paste."""
 
 
 class UnqueueMessage(Command):
@@ -59,13 +66,16 @@ class UnqueueMessage(Command):
 
 
 class RunUserCommand(Command):
-    """Run a shell command of the user's own in the agent's shell."""
+    """Run a shell command of the user's own in the agent's shell; with a leading `!`, outside its sandbox."""
 
     command: str
 
 
 class Decide(Command):
-    """Decide on one action; `fingerprint` is the shown action's. The other fields are those of `ActionDecided`."""
+    """Decide on one action; `fingerprint` is the shown action's. With `stop`, the run ends before anything else starts.
+
+    The other fields are those of `ActionDecided`.
+    """
 
     action_id: str
     verdict: Verdict
@@ -74,6 +84,7 @@ class Decide(Command):
     edited: dict[str, Any] | None = None
     hunks: tuple[int, ...] | None = None
     written: tuple[FileText, ...] | None = None
+    stop: bool = False
 
 
 class AllowAlways(Command):
@@ -170,6 +181,13 @@ class ChangeSettings(Command):
     confirmed: bool = False
 
 
+class AllowWriting(Command):
+    """Let commands in the sandbox write a directory, as a user writes its path, in this session; or no longer."""
+
+    directory: str
+    revoked: bool = False
+
+
 class ReopenModel(Command):
     """Open the session's model again for the next call, with the keys and saved models that the user has changed."""
 
@@ -180,6 +198,16 @@ class GetPrompt(Command):
     server: str
     name: str
     arguments: dict[str, str] = field(default_factory=dict)
+
+
+class FindFiles(Command):
+    """Find files of the workspace for a mention; only this front end receives them, as `MatchingFiles`."""
+
+    query: str
+
+
+class ListPorts(Command):
+    """List the ports on which programs of the session's shells listen; only this front end gets `ListeningPorts`."""
 
 
 class NoteWritten(Command):
@@ -195,11 +223,17 @@ class RequestControl(Command):
 
 
 class Leave(Command):
-    """Leave the session. `stop` also ends the run, unless another front end watches it: the terminal is gone."""
+    """Leave the session. `stop` also ends the run, unless another front end watches it: the terminal is gone.
+
+    With `waits`, the last front end stays connected until the engine has ended, and gets the events of that too.
+    """
 
     stop: bool = False
+    waits: bool = False
 
 
+QUERIES = (FindFiles, ListPorts)
+"""Commands that change nothing, so that any front end may send them, and that are not worth sending again."""
 Message: TypeAlias = Event | LiveEvent | Refused
 
 
@@ -221,14 +255,14 @@ def decode_command(line: bytes) -> Command:
 @cache
 def _message_decoder() -> Decoder[Message]:
     """Return the decoder. It is made on first use, because resolving all annotations would delay the first frame."""
-    return Decoder(Message)
+    return decoder_of(Message)
 
 
 @cache
 def _hello_decoder() -> Decoder[Hello]:
-    return Decoder(Hello)
+    return decoder_of(Hello)
 
 
 @cache
 def _command_decoder(kinds: tuple[type[Command], ...]) -> Decoder[Command]:
-    return Decoder(Union[kinds])  # noqa: UP007
+    return decoder_of(Union[kinds])  # noqa: UP007

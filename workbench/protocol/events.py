@@ -5,29 +5,22 @@ Payloads are plain data (JSON), so a log can be read without importing a single 
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from functools import cache
 from typing import Any, Literal, TypeAlias
 
 from msgspec import field
 from msgspec.json import Decoder
 
-from workbench.protocol.codec import Data, TaggedData, decode
+from workbench.protocol.codec import Data, decode, decoder_of
 from workbench.protocol.deletion_list import DeletionList
+from workbench.protocol.event_base import EventBase
+from workbench.protocol.hook_run import HookRan
 from workbench.protocol.presentation import Presentation
 from workbench.protocol.resource_text import ResourceText
 from workbench.protocol.rewind import RewindScope, RewoundFile
 from workbench.protocol.risk import Mode, Risk
 from workbench.protocol.stale_file import StaleFile
 from workbench.protocol.usage import ContextParts, Usage
-
-
-class EventBase(TaggedData):
-    """The envelope: `seq` counts from 1 and is set by the store, `at` is UTC, `turn` counts the user's messages."""
-
-    seq: int = 0
-    at: datetime = field(default_factory=lambda: datetime.now(UTC))
-    turn: int = 0
 
 
 class FileDelta(Data):
@@ -130,10 +123,11 @@ class CondensingUndone(EventBase):
 
 
 class UserCommand(EventBase, tag="person_command"):
-    """A shell command from the user; it runs when no action does, and an `action_observed` holds its result."""
+    """A shell command from the user, perhaps `outside` the sandbox; its result is in an `action_observed`."""
 
     action_id: str
     command: str
+    outside: bool = False
 
 
 class FilesChanged(EventBase):
@@ -248,6 +242,8 @@ class ActionDecided(EventBase):
     hunks: tuple[int, ...] | None = None
     written: tuple[FileText, ...] | None = None
     fingerprint: str = ""
+    by_hook: bool = False
+    """Whether the `edited` arguments are those of a hook."""
 
 
 class ActionStarted(EventBase):
@@ -482,6 +478,7 @@ Event: TypeAlias = (
     | CondensingUndone
     | OutputDropped
     | SettingsChanged
+    | HookRan
     | Rewound
     | Forked
     | RunEnded
@@ -497,4 +494,4 @@ def event_from_json(line: str | bytes) -> Event:
 @cache
 def _decoder() -> Decoder[Event]:
     """Return the decoder. It is made on first use, because resolving all annotations would delay the first frame."""
-    return Decoder(Event)
+    return decoder_of(Event)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from workbench.protocol.codec import TaggedData
+from workbench.protocol.codec import Data, TaggedData
 from workbench.protocol.events import FileDelta, Rewound
 from workbench.protocol.risk import Risk
 
+NOT_SAVED = "not saved: "
+"""How the `detail` of an `EngineState` begins while the log cannot be written."""
 EnginePhase: TypeAlias = Literal["idle", "thinking", "deciding", "acting"]
 
 
@@ -58,6 +60,23 @@ class EngineState(LiveBase):
     """Host and port of the server of the model that is called, if it is not the provider's own."""
     model: str = ""
     """The fallback model that is called in place of the session's, by its name in the settings."""
+    sandbox: Literal["", "off", "partial", "read-only", "workspace-write"] = ""
+    """The sandbox in effect; empty if that is not known yet, or unchanged."""
+    sandbox_reason: str = ""
+    """Why there is no sandbox, or only a partial one, although the settings ask for one."""
+    sandbox_limit: str = ""
+    """What the sandbox does not protect: it is partial, or there is too much of it."""
+    sandbox_granted: tuple[str, ...] = ()
+    """The directories that commands may write besides the workspace."""
+    sandbox_refused: tuple[str, ...] = ()
+    """A line for each directory that a rule names, and that commands may not write nevertheless."""
+    container: str = ""
+    """The image of the container in which commands run; empty if there is none."""
+    container_phase: Literal["", "starting", "up", "failed"] = ""
+    container_failure: str = ""
+    """Why the container could not be started."""
+    container_network: Literal["", "ask", "none", "open"] = ""
+    """What commands in the container reach, as in the settings."""
     sent: int = 0
     """The last event that the latest request to the model includes: messages up to it are no longer queued."""
 
@@ -89,12 +108,44 @@ class ChangesRated(LiveBase):
     reasons: tuple[str, ...] = ()
 
 
+class MatchingFiles(LiveBase):
+    """The files and directories that match a query best, relative to the workspace, for the front end that asked.
+
+    There may be several answers to one query while the files are still being listed.
+    """
+
+    query: str
+    paths: tuple[str, ...] = ()
+
+
+class ListeningPort(Data):
+    """A port on which a program listens; `host` is the name under which its machine reaches it."""
+
+    port: int
+    host: str
+    program: str
+    """The command line."""
+    is_isolated: bool = False
+    """Whether it is in a network of the sandbox, so that no program outside reaches it."""
+
+
+class ListeningPorts(LiveBase):
+    """The ports on which programs of the session's shells listen now, for the front end that asked.
+
+    None if the system of the engine does not report them.
+    """
+
+    ports: tuple[ListeningPort, ...] | None = None
+
+
 class ControlState(LiveBase):
     """Whether the front end that receives it is in control, so that it may send commands; until then, it is."""
 
     has_control: bool = True
     others: int = 0
     """The number of other front ends attached to the session."""
+    is_viewer: bool = False
+    """Whether it can never be in control."""
 
 
 LiveEvent: TypeAlias = (
@@ -107,5 +158,7 @@ LiveEvent: TypeAlias = (
     | PromptReady
     | RewindReady
     | ChangesRated
+    | MatchingFiles
+    | ListeningPorts
     | ControlState
 )

@@ -20,8 +20,8 @@ class Presentation(Data):
     It is plain data, so that the log can store it: a session looks the same in every front end, also after its tool was
     uninstalled.
 
-    `headline`, `title` and `outcome` are templates. `{name}` stands for an argument (in `outcome`: for a field of the
-    result). A part in square brackets is omitted if one of its fields is missing or empty: `{pattern}[ in
+    `headline`, `title`, `question` and `outcome` are templates. `{name}` stands for an argument (in `outcome`: for a
+    field of the result). A part in square brackets is omitted if one of its fields is missing or empty: `{pattern}[ in
     {path:path}]`. After a colon, a headline says how to show the value: `path` (relative to the workspace), `lines`
     (first and last of a range), `exact` (look-alike letters escaped, for executed text) or a number (the most
     characters). In an outcome, the word after the colon is the noun to count: `{found:file}` is "1 file" or "3 files".
@@ -39,11 +39,17 @@ class Presentation(Data):
     """The call on one line; if empty, the name and the arguments."""
     title: str = ""
     """The title of the call on the screen, as a headline that begins with a verb; if empty, the headline."""
+    question: str = ""
+    """The title of the question about the call, in a few words; if empty, "Call" and the tool's name."""
     subject: str = "path"
     """The argument that the call is about, and that is copied."""
     outcome: str = ""
     """The result in a few words."""
     result: ResultView = "tail"
+    agent: str = ""
+    """The other agent that makes the call itself if it is allowed to; empty for calls that the workbench makes."""
+    note: str = ""
+    """A remark below the title of the question, such as who makes the call."""
 
 
 _MOST_CHARACTERS = 1_000

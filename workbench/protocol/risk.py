@@ -8,6 +8,8 @@ Risk: TypeAlias = Literal["LOW", "MEDIUM", "HIGH", "UNKNOWN"]
 Mode: TypeAlias = Literal["plan", "ask", "medium", "edits", "high", "never"]
 """When the user is asked; `workbench.config.modes` has the names and what each mode asks about."""
 
+OUTSIDE_SANDBOX = "outside the sandbox"
+"""The part of a command's rating that is about leaving the sandbox."""
 _HEIGHT: dict[Risk, int] = {"UNKNOWN": 0, "LOW": 1, "MEDIUM": 2, "HIGH": 3}
 
 

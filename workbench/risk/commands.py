@@ -9,6 +9,7 @@ import posixpath
 from collections.abc import Sequence
 from typing import Final
 
+from workbench.files.workspace_names import with_own_names
 from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.assessment import ANY, Assessment, Part, hides, not_plain, summed, with_hidden
 from workbench.risk.paths import PathContext, is_regenerable, within, words
@@ -57,6 +58,7 @@ def _assessed(text: str, context: PathContext, directory: str) -> Assessment:
 
 
 def _parts(text: str, context: PathContext, directory: str) -> list[Part]:
+    directory = context.placed(directory)
     scan = Scan(context.remembering(), directory, programs=rate)
     scan.run(text)
     doubtful = scan.origins.doubtful()
@@ -67,6 +69,8 @@ def _parts(text: str, context: PathContext, directory: str) -> list[Part]:
     scan.parts += scan.origins.parts()
     if scan.context.symlinks:
         scan.parts = [_through_symlinks(part, scan.context) for part in scan.parts]
+    if context.container_path:
+        scan.parts = [_by_own_names(part, scan.context) for part in scan.parts]
     return _repeats_deletions(runs_downloads(not_plain(scan.parts) if scan.sets else scan.parts))
 
 
@@ -91,6 +95,28 @@ def _through_symlinks(part: Part, context: PathContext) -> Part:
         context.resolved(path) for path in part.paths if any(within(path, symlink) for symlink in context.symlinks)
     ]
     return part._replace(paths=tuple(dict.fromkeys((*part.paths, *targets)))) if targets else part
+
+
+def _by_own_names(part: Part, context: PathContext) -> Part:
+    """Return the part with the workspace's own path in place of the container's, for rules and for saving files."""
+
+    def placed(paths: Sequence[str]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(map(context.placed, paths)))
+
+    def named(strings: Sequence[str]) -> tuple[str, ...]:
+        return tuple(with_own_names(each, context.workspace, context.container_path) for each in strings)
+
+    return part._replace(
+        paths=placed(part.paths),
+        deletes=placed(part.deletes),
+        changes=placed(part.changes),
+        protected=placed(part.protected),
+        directories=placed(part.directories),
+        words=named(part.words),
+        mentions=named(part.mentions),
+        redirects=named(part.redirects),
+        input=named((part.input,))[0],
+    )
 
 
 def runs_downloads(parts: Sequence[Part]) -> list[Part]:

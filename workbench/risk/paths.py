@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from itertools import chain
@@ -12,6 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from workbench.config.locations import Locations
 from workbench.files import recorded_stat
+from workbench.files.workspace_names import by_own_name
 from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.risk import Risk, higher
 from workbench.risk.home_files import TOOLCHAINS
@@ -50,10 +51,13 @@ _HARMLESS_DEVICES = frozenset({"/dev/null", "/dev/stdin", "/dev/stdout", "/dev/s
 _PUBLIC = ("/usr", "/lib", "/lib64", "/bin", "/sbin", "/etc", "/opt", "/sys", "/nix", "/System", "/Library")
 _PUBLIC_PROC = words("cpuinfo meminfo version uptime loadavg stat filesystems mounts")
 _REMEMBERED = 2_048
+_MOST_SYMLINKS = 40
+"""How many links the kernel follows in one path; see path_resolution(7)."""
 _OF_A_PROCESS = lazy_pattern(r"/dev/fd/|/proc/(?:self|thread-self|\d+)/(?:fd|cwd|root|exe|task|map_files)")
 _USUAL_DESCRIPTORS = frozenset({"0", "1", "2", "63"})
 """The three standard descriptors of a process, and the one that process substitution uses."""
 _BY_SYMLINKS = Reason("reads what very many links may lead to", Trait.READS)
+_OUTSIDE = "writes outside the workspace"
 _TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp", "/var/folders", "/private/var/folders")
 
 
@@ -64,6 +68,10 @@ class PathContext:
     workspace: str
     home: str
     symlinks: Mapping[str, str] = field(default_factory=dict)
+    container_path: str = ""
+    """A second path of the workspace, in the container in which the action runs; see `in_container`."""
+    granted: tuple[str, ...] = ()
+    """Real paths of directories besides the workspace that the user lets the action write."""
     cached: dict[str, str] | None = field(default=None, compare=False, repr=False)
     """Cache of real paths, used while one action is rated; None disables it."""
     facts: dict[str, Any] | None = field(default=None, compare=False, repr=False)
@@ -71,7 +79,44 @@ class PathContext:
 
     def remembering(self) -> PathContext:
         """Return a copy that caches real paths; use it for one action only, because links may change afterwards."""
-        return PathContext(self.workspace, self.home, dict(self.symlinks), cached={}, facts={})
+        return replace(self, symlinks=dict(self.symlinks), cached={}, facts={})
+
+    def in_container(self, path: str) -> PathContext:
+        """Return a copy for an action in a container that has the workspace at `path` too; empty for no such path."""
+        return replace(self, container_path=path) if path != self.container_path else self
+
+    def granting(self, directories: tuple[str, ...]) -> PathContext:
+        """Return a copy for an action that may write these directories besides the workspace."""
+        return replace(self, granted=directories) if directories != self.granted else self
+
+    def by_own_name(self, path: str) -> str:
+        """Return an absolute path without `..` with the workspace's own path in place of the container's."""
+        return by_own_name(path, self.workspace, self.container_path)
+
+    def placed(self, path: str) -> str:
+        """Return an absolute path by the workspace's own name; one with `..` as far as links determine it."""
+        return self.by_own_name(self._walked(path)) if self.container_path else path
+
+    def _walked(self, path: str) -> str:
+        """Return a path in the container without `..`, each of which leads up from where the links before it lead.
+
+        The container's path of the workspace has another directory above it than the own one.
+        """
+        if ".." not in path.split("/"):
+            return path
+        current = ""
+        for name in path.split("/"):
+            if name == "..":
+                current = self._parent(current).rstrip("/")
+            elif name not in {"", "."}:
+                current += f"/{name}"
+        return current or "/"
+
+    def _parent(self, path: str) -> str:
+        real, root = self.resolved(path or "/"), self.resolved(self.workspace)
+        if within(path, self.container_path) and within(real, root):
+            real = self.container_path + real[len(root) :]
+        return real.rpartition("/")[0]
 
     def once(self, name: str, fact: Callable[[], F]) -> F:
         """Return the result of `fact`, a question about the file system, computed once for each action and name."""
@@ -101,6 +146,17 @@ class PathContext:
         return result
 
     def _looked_up(self, path: str) -> str:
+        if not self.container_path:
+            return self._on_disk(path)
+        # A link may lead to the path in the container, where this machine has nothing.
+        for _ in range(_MOST_SYMLINKS):
+            real = self._on_disk(self.placed(path))
+            path = self.by_own_name(real)
+            if path == real:
+                return real
+        return path
+
+    def _on_disk(self, path: str) -> str:
         for link, target in self.symlinks.items():
             if within(path, link):
                 path = target + path[len(link) :]
@@ -171,7 +227,10 @@ class PathContext:
 
     def writing(self, path: str) -> Rating:
         """Return the risk and reason of writing to an absolute path."""
-        return self._changing(path, "writes outside the workspace")
+        rating = self._changing(path, _OUTSIDE)
+        if rating == ("HIGH", _OUTSIDE) and any(within(self.resolved(path), each) for each in self.granted):
+            return "MEDIUM", "writes a directory that you let commands write"
+        return rating
 
     def _changing(self, path: str, outside: str) -> Rating:
         real = self.resolved(path)
@@ -213,7 +272,8 @@ class PathContext:
     def protects(self, path: str, *, deep: bool = False) -> bool:
         """Return whether writing to the path needs approval in every mode; `deep` if all below it changes too."""
         real = self.resolved(path)
-        return bool(self._protection(path, real)) or (deep and within(self.workspace, real))
+        holds_workspace = within(self.workspace, real) or within(self.container_path, real)
+        return bool(self._protection(path, real)) or (deep and holds_workspace)
 
     def _protection(self, path: str, real: str) -> str:
         """Return why a path is protected: by its name, its real path, or another name of that; empty if it is not."""

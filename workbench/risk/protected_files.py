@@ -123,12 +123,12 @@ class ProtectedFiles:
         settings: Iterable[str] = (),
         programs: Iterable[str] = (),
         *,
-        data: str = "",
+        own: Iterable[str] = (),
         pythons: Iterable[Directory] = (),
         system_programs: Iterable[str] = (),
     ) -> None:
         """Take the user's configuration directory as `config`, further protected settings files as `settings`,
-        directories in which shells look for programs as `programs`, and our own data, not searched, as `data`.
+        directories in which shells look for programs as `programs`, and our own data and logs, not searched, as `own`.
 
         `pythons` are directories outside the workspace in which Python has libraries. Of directories of `programs` in
         the workspace, only programs are compared that are named like those in the directories `system_programs`.
@@ -149,7 +149,7 @@ class ProtectedFiles:
         self._git = GitPathFinder(of_user, self._absent)
         self._replaced: dict[str, bool] = {}
         self._listings: dict[Directory, _Listing] = {}
-        self._passed: set[str] = {real_path(data)} if data else set()
+        self._passed: set[str] = set(map(real_path, own))
         self._states: Mapping[str, PathState] = {}
         self._symlinks: dict[str, str] = {}
         self._search: _Search | None = None

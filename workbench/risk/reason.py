@@ -30,6 +30,10 @@ class Trait(Flag):
     """Something is done again and again."""
     READS = auto()
     """Something is only read or entered, so the words of the command are no files that it may change."""
+    SELF_DESCRIBED = auto()
+    """Another agent describes it in its own words, which could be the same for something else."""
+    STARTS_AGENT = auto()
+    """A program is started that acts on its own; which one it is, no rule can say."""
 
 
 class Reason(str):

@@ -8,20 +8,25 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeGuard
 
+from workbench.files.workspace_names import with_own_names
 from workbench.lazy_pattern import lazy_pattern
-from workbench.protocol.risk import Risk
+from workbench.protocol.risk import OUTSIDE_SANDBOX, Risk
 from workbench.risk.actions import assess_file, assess_foreign, assess_reading, assess_url
 from workbench.risk.assessment import MOST_REASONS, Assessment, Part, one, summed
 from workbench.risk.paths import PathContext
-from workbench.risk.reason import failed
+from workbench.risk.reason import Reason, Trait, failed
+from workbench.text import first_line
 from workbench.tools.effects import (
     AssessmentContext,
     CallsServer,
     Effect,
+    LeavesSandbox,
+    OwnWords,
     ReadsURL,
     RunsCommand,
     RunsPython,
     SelfRated,
+    StartsAgent,
     TouchesFile,
     TypesInput,
     UsesPage,
@@ -92,14 +97,19 @@ def executed_by(
     file's hash is the hash of the future text.
     """
     effects = _effects(tool, arguments, context)
-    lines = [each.line if isinstance(each, RunsCommand) else each.text for each in effects if _is_command(each)]
+    commands = [each for each in effects if _is_command(each)]
+    lines = [each.line if isinstance(each, RunsCommand) else each.text for each in commands]
     code = [each.code for each in effects if isinstance(each, RunsPython)]
     if not lines and not code:
         return {}
     from workbench.risk.executed_files import executed_files
 
     text, source = "\n".join(lines), "\n".join(code)
-    return executed_files(rated.parts, context.workspace, context.starts_in, text=text, code=source, pending=pending)
+    second = next((each.container_path for each in commands if each.container_path), "")
+    text = with_own_names(text, context.workspace, second) if second else text
+    return executed_files(
+        rated.parts, context.workspace, context.starts_in, text=text, code=source, pending=pending, second=second
+    )
 
 
 def files_of_start(argv: Sequence[str], directory: str, variables: Mapping[str, str]) -> Mapping[str, str]:
@@ -176,7 +186,7 @@ def _rated(effect: Effect, paths: PathContext, directory: str) -> Assessment:
 def _command(effect: RunsCommand, paths: PathContext, directory: str) -> Assessment:
     from workbench.risk.commands import assess_command  # defers loading the parser to the first command
 
-    return assess_command(effect.line, paths, directory)
+    return assess_command(effect.line, paths.in_container(effect.container_path).granting(effect.granted), directory)
 
 
 def _typed(effect: TypesInput, paths: PathContext, directory: str) -> Assessment:
@@ -188,7 +198,8 @@ def _typed(effect: TypesInput, paths: PathContext, directory: str) -> Assessment
         return one("MEDIUM", _DOES.get(key.upper(), "a key with a meaning in the program that runs"), key)
     from workbench.risk.terminal_input import Waiting, assess_typed
 
-    return assess_typed(effect.text, [Waiting(*each) for each in effect.programs], paths, directory)
+    paths = paths.in_container(effect.container_path)
+    return assess_typed(effect.text, [Waiting(*each) for each in effect.programs], paths, paths.placed(directory))
 
 
 def _code(effect: RunsPython, paths: PathContext, directory: str) -> Assessment:
@@ -228,6 +239,26 @@ def _self_rated(effect: SelfRated, paths: PathContext, directory: str) -> Assess
     return one(effect.risk, f"the tool says: {effect.reason}")
 
 
+def _agent(effect: StartsAgent) -> Assessment:
+    """Return the rating of the start of a program that asks only about what it wants to be asked about."""
+    if not effect.is_contained:
+        return one("HIGH", _STARTS_FREE, "another agent")
+    if effect.only_reads:
+        return Assessment("LOW")
+    return one("MEDIUM", _STARTS_CONFINED, "another agent")
+
+
+_STARTS_FREE: Final = Reason("starts a program that acts on its own, with no sandbox around it", Trait.STARTS_AGENT)
+_STARTS_CONFINED: Final = Reason("starts a program that acts on its own inside the sandbox", Trait.STARTS_AGENT)
+_OWN_WORDS: Final = Reason("only the agent's own words say what it would do", Trait.SELF_DESCRIBED)
+
+
+def _reason_to_leave(effect: LeavesSandbox) -> str:
+    why = first_line(effect.why, _LONGEST_REASON)
+    return f"runs outside the sandbox: {why}" if why else "runs outside the sandbox, for no given reason"
+
+
+_LONGEST_REASON: Final = 200
 _RATERS: Final[Mapping[type, Callable[[Any, PathContext, str], Assessment]]] = {
     RunsCommand: _command,
     TypesInput: _typed,
@@ -237,6 +268,9 @@ _RATERS: Final[Mapping[type, Callable[[Any, PathContext, str], Assessment]]] = {
     UsesPage: _page,
     CallsServer: _server,
     SelfRated: _self_rated,
+    StartsAgent: lambda effect, *_: _agent(effect),
+    OwnWords: lambda *_: one("MEDIUM", _OWN_WORDS, "a call of another agent"),
+    LeavesSandbox: lambda effect, paths, _: one("HIGH", _reason_to_leave(effect), OUTSIDE_SANDBOX),
 }
 
 

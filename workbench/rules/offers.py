@@ -85,12 +85,7 @@ def offers(subject: Subject, risk: Risk, mode: Mode, rules: Sequence[Rule] = ())
 
 
 def _usable(subject: Subject, risk: Risk, mode: Mode, rules: Sequence[Rule]) -> list[AlwaysOffer]:
-    if risk == "HIGH":
-        raise NoOffer("HIGH risk is asked about each time")
-    if mode in ("ask", "plan"):
-        raise NoOffer(f"the mode {MODE_NAMES[mode]} ignores rules that allow")
-    if kind_of(subject.tool) in _NEVER:
-        raise NoOffer(f"what {subject.tool} does depends on its arguments, which differ each time")
+    _check_call(subject, risk, mode)
     against = deciding(rules, subject)
     if against is not None and against.verdict != "allow":
         raise NoOffer(f"a rule asks about it each time: {against.reason or against.text}")
@@ -102,6 +97,20 @@ def _usable(subject: Subject, risk: Risk, mode: Mode, rules: Sequence[Rule]) -> 
     if not usable:
         raise NoOffer("no rule describes exactly this")
     return usable
+
+
+def _check_call(subject: Subject, risk: Risk, mode: Mode) -> None:
+    """Raise NoOffer if no rule can allow the action, whatever the rules in force."""
+    if risk == "HIGH":
+        raise NoOffer("HIGH risk is asked about each time")
+    if mode in ("ask", "plan"):
+        raise NoOffer(f"the mode {MODE_NAMES[mode]} ignores rules that allow")
+    if kind_of(subject.tool) in _NEVER:
+        raise NoOffer(f"what {subject.tool} does depends on its arguments, which differ each time")
+    if any(Trait.STARTS_AGENT in part.traits for part in subject.parts):
+        raise NoOffer("a rule would allow the program of any agent, also of one that a project defines")
+    if any(Trait.SELF_DESCRIBED in part.traits for part in subject.parts):
+        raise NoOffer("only the agent's own words say what it would do, and they could be the same for something else")
 
 
 def _is_sound(offer: AlwaysOffer, subject: Subject) -> bool:

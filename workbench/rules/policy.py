@@ -42,6 +42,7 @@ def rule_on(
     protected: str = "",
     unplaced: str = "",
     confirm_unknown: bool = True,
+    containment: str = "",
 ) -> Ruling:
     """Return the ruling on an action of this effective risk; `rule` is the rule that matches it, if any.
 
@@ -51,7 +52,7 @@ def rule_on(
     anything in the mode that always asks, or writing in plan mode. With `caution` (a reason, such as an unreadable rule
     file), the user is asked about everything above LOW despite `allow` rules. Changes of a `protected` path, and
     possible ones (`unplaced`), are asked about in every mode. Without `confirm_unknown`, modes that ask by risk allow
-    actions of unknown risk.
+    actions of unknown risk, and about what runs in a sandbox (`containment` names it) they ask only if it is HIGH.
     """
     if rule is not None and rule.verdict == "deny":
         return Ruling("deny", rule.text, _rule_reason(tool, rule), by="rule")
@@ -62,12 +63,10 @@ def rule_on(
     allowing = None if caution and risk != "LOW" else rule
     is_let = risk == "UNKNOWN" and not confirm_unknown and mode in _ASKS_BY_RISK
     asked = () if is_let else MODES[mode].asks_about_edits if edits else MODES[mode].asks
-    ruling = _allowed(mode, risk, read_only, allowing) or _by_mode(mode, risk, asked, caution)
-    if protected and ruling.verdict == "allow":
-        return Ruling("ask", PROTECTED, f"{protected} is protected, and no allow rule names it")
-    if unplaced and ruling.verdict == "allow":
-        return Ruling("ask", PROTECTED, unplaced)
-    return ruling
+    containment = containment if mode in _ASKS_BY_RISK and risk != "HIGH" else ""
+    ruling = _allowed(mode, risk, read_only, allowing) or _by_mode(mode, risk, asked, caution, containment)
+    guard = f"{protected} is protected, and no allow rule names it" if protected else unplaced
+    return Ruling("ask", PROTECTED, guard) if guard and ruling.verdict == "allow" else ruling
 
 
 def _allowed(mode: Mode, risk: Risk, read_only: bool, rule: Rule | None) -> Ruling | None:
@@ -79,7 +78,9 @@ def _allowed(mode: Mode, risk: Risk, read_only: bool, rule: Rule | None) -> Ruli
     return None
 
 
-def _by_mode(mode: Mode, risk: Risk, asked: tuple[Risk, ...], caution: str) -> Ruling:
+def _by_mode(mode: Mode, risk: Risk, asked: tuple[Risk, ...], caution: str, containment: str) -> Ruling:
+    if risk in asked and containment and not caution:
+        return Ruling("allow", f"{mode_label(mode)}, {containment}")
     if risk in asked:
         return Ruling("ask", mode_label(mode))
     return Ruling("ask", caution, by="rule") if caution and risk != "LOW" else Ruling("allow", mode_label(mode))

@@ -12,6 +12,7 @@ from typing import Final, Literal, TypeAlias, cast
 from workbench.errors import UsageError
 from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.paths import words
+from workbench.rules.rule_text import rule_text
 from workbench.suggest import nearest
 from workbench.tools.execute_bash import NAME as SHELL
 
@@ -52,10 +53,7 @@ class Rule:
     def text(self) -> str:
         """The rule in the notation of `parse_rule`, without `folder`."""
         tool = "" if self.command and self.tool == SHELL else self.tool
-        path = f"in {shlex.quote(self.path) if ' ' in self.path else self.path}" if self.path else ""
-        content = f"with {self.content}" if self.content else ""
-        command = f"$ {self.command}" if self.command else ""
-        return " ".join(part for part in (self.verdict, tool, path, content, command) if part)
+        return rule_text(self.verdict, tool=tool, path=self.path, content=self.content, command=self.command)
 
 
 def parse_rule(text: str, source: Source = "session") -> Rule:

@@ -22,7 +22,8 @@ from workbench.risk.paths import PathContext, words
 from workbench.rules.patterns import command_pattern, is_url
 from workbench.rules.rule import VERDICTS, Rule, RuleError, Source, Verdict, is_content, near
 from workbench.rules.rule_matching import fits
-from workbench.rules.subject import EDITS, Subject, subject_of
+from workbench.rules.subject import EDITS, SANDBOX_WRITE, Subject, subject_of
+from workbench.tools.effects import START_AGENT
 from workbench.tools.execute_bash import NAME as SHELL
 from workbench.tools.execute_ipython_cell import NAME as CELL
 from workbench.tools.manifest import ToolKind, kind_of
@@ -44,7 +45,7 @@ def too_wide(rule: Rule) -> str:
     """Return why an `allow` rule is too wide; empty if it is not. `ask` and `deny` rules may be arbitrarily wide."""
     if rule.verdict != "allow" or rule.tool == EDITS:
         return _wide_edits(rule.path) if rule.verdict == "allow" else ""
-    if kind_of(rule.tool) in _RUNS_CODE:
+    if rule.tool == START_AGENT or kind_of(rule.tool) in _RUNS_CODE:
         return f"{rule.tool} can run anything, so it cannot be allowed as a whole"
     if "*" in rule.tool or "?" in rule.tool:
         return "allow needs the name of one tool"
@@ -59,6 +60,16 @@ def _wide_edits(path: str) -> str:
     if not path or is_url(path):
         return f"{EDITS} needs a path; `{EDITS} in **` is the whole workspace"
     return "" if path == "**" else _wide_path(path)
+
+
+def _wrong_directory(rule: Rule) -> str:
+    """Return what is wrong with a rule about directories that commands in the sandbox may write; empty if nothing."""
+    path = rule.path.removesuffix("/**")
+    if rule.verdict != "allow":
+        return f"{SANDBOX_WRITE} can only be allowed: nothing outside the workspace is written without that"
+    if rule.command or not path.startswith(("/", "~/")) or re.search(r"[*?]", path):
+        return f"{SANDBOX_WRITE} needs one directory, such as `allow {SANDBOX_WRITE} in ~/notes`"
+    return ""
 
 
 def _wide_command(command: str) -> str:
@@ -222,7 +233,7 @@ def _check(table: Mapping[str, Any]) -> None:
         if name in _STRINGS and not isinstance(value, str):
             raise RuleError(f"{name} must be text")
         if name in _LISTS and not (isinstance(value, list) and all(isinstance(each, str) for each in value)):
-            raise RuleError(f"{name} must be a list of texts")
+            raise RuleError(f"{name} must be a list of strings")
         if name not in (*_STRINGS, *_LISTS):
             raise RuleError(f"there is no key {name!r}{near(name, (*_STRINGS, *_LISTS))}")
     if not any(table.get(name, "").strip() for name in ("tool", "command", "path")):
@@ -233,6 +244,8 @@ def checked(rule: Rule) -> Rule:
     """Return the rule. Raises RuleError if it allows too much or contradicts its examples."""
     if rule.tool == EDITS and rule.verdict != "allow":
         raise RuleError(f"{EDITS} can only be allowed; `{rule.verdict} in PATH` covers every tool that writes there")
+    if rule.tool == SANDBOX_WRITE and (wrong := _wrong_directory(rule)):
+        raise RuleError(wrong)
     if rule.content and not (rule.verdict == "allow" and rule.command and is_content(rule.content)):
         raise RuleError("a content is the hash of the script that an allowed command runs, 32 digits of its SHA-256")
     if wide := too_wide(rule):

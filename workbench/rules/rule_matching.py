@@ -52,8 +52,10 @@ def covers(rules: Iterable[Rule], subject: Subject) -> Rule | None:
     """Return the first of the `allow` rules that together cover the whole action; None if any part is not covered.
 
     Each part of a command line must be LOW, or a plain command that a rule names, or a redirect to a file that a rule
-    for edits or the command's own exact rule names.
+    for edits or the command's own exact rule names. What another agent only describes, and its start, is never covered.
     """
+    if any(part.traits & (Trait.SELF_DESCRIBED | Trait.STARTS_AGENT) for part in subject.parts):
+        return None
     usable = [rule for rule in rules if rule.verdict == "allow" and is_in_force(rule, subject)]
     if subject.is_shell:
         return _LineCoverage(usable, subject).rule()

@@ -19,7 +19,7 @@ from workbench.rules.indirect_paths import base_of, linked_by, reaches, takes_in
 from workbench.rules.rule import Rule, RuleError, Source, near, parse_rule
 from workbench.rules.rule_files import RuleFile, read_rules
 from workbench.rules.rule_matching import covers, is_at, is_in_force, is_opaque, names, runs, touches
-from workbench.rules.subject import EDITS, Subject
+from workbench.rules.subject import EDITS, NETWORK, SANDBOX_WRITE, Subject
 from workbench.rules.substitute_programs import library_for
 from workbench.rules.whole_trees import is_of_sources
 from workbench.text import visible_path
@@ -178,7 +178,7 @@ class RuleSet:
             f"{self._files[rule.source]}: rule {rule.number} ({rule.verdict}): there is no tool named {rule.tool!r}"
             f"{near(rule.tool, tool_names)}"
             for rule in self.rules()
-            if rule.tool not in ("", EDITS)
+            if rule.tool not in ("", EDITS, NETWORK, SANDBOX_WRITE)
             and not any(fnmatchcase(name, each) for name in tool_names for each in _names_of(rule.tool))
         )
 

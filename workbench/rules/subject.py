@@ -16,6 +16,12 @@ from workbench.tools.manifest import kind_of
 EDITS: Final = "edits"
 """The name that stands for all built-in editors, and for redirects of commands, in an `allow` rule."""
 
+NETWORK: Final = "network"
+"""The name that stands for connections from the sandbox, in rules and in logs."""
+
+SANDBOX_WRITE: Final = "sandbox_write"
+"""The name that stands for what commands in the sandbox write, in an `allow` rule for a directory."""
+
 
 @dataclass(frozen=True)
 class Subject:

@@ -27,12 +27,12 @@ from workbench.sdk.result import RunResult
 from workbench.session.session_factory import (
     Listeners,
     OpenedSession,
-    checked_workspace,
     open_session,
     start_session,
 )
 from workbench.session.session_names import new_id
 from workbench.session.toolset import Overrides
+from workbench.session.workspace_check import checked_workspace
 from workbench.tools.collection import ToolCollection, Toolish
 from workbench.tools.finish import NAME as FINISH
 from workbench.tools.name_filter import NameFilter

@@ -120,7 +120,9 @@ _VALUE = lazy_pattern(
     r"[rbfu@$]{0,2}(?:\\\"(?P<inner>[^\"\n\\]{5,})\\\"|\"(?P<double>(?:[^\"\n\\]|\\.){5,})\"|'(?P<single>[^'\n]{5,})'|`(?P<tick>[^`\n]{5,})`)"
     r"|(?P<bare>(?!\$)(?:[^\s\"'`,;<>‹›(){}\[\]$|\\]|\\.|\$(?![({])){5,}(?![(\[{]))"
 )
-_ELEMENT = lazy_pattern(r"(?P<bare>(?:[^\s<\]]|\](?!\]>)){5,1000})(?=\s{0,40}(?:</|\]\]>|\Z))")
+SEPARATOR = "\n\0\n"
+"""Joins texts in which one search looks for secrets: each begins and ends a line, and `_ELEMENT` ends with each."""
+_ELEMENT = lazy_pattern(r"(?P<bare>(?:[^\s<\]]|\](?!\]>)){5,1000})(?=\s{0,40}(?:</|\]\]>|\0|\Z))")
 """The content of an element of XML."""
 _PHRASE = lazy_pattern(
     r"[^\s\"'`,;<>‹›(){}\[\]$|=:#]+(?: [^\s\"'`,;<>‹›(){}\[\]$|=:#]+){1,8}(?=[ \t]*(?:;|\r?$))", re.MULTILINE

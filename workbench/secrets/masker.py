@@ -8,14 +8,14 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import Any
 from urllib.parse import quote
 
 from workbench.lazy_pattern import lazy_pattern
-from workbench.secrets.assignments import lower_case, marks_in, settings_in
+from workbench.secrets.assignments import SEPARATOR, lower_case, marks_in, settings_in
 from workbench.secrets.manifests import values_in
 from workbench.secrets.secret_names import holds_secret
 from workbench.secrets.shape import LONG, Shape, Words, in_outline, outline, parts_of
@@ -84,9 +84,20 @@ class SecretMasker:
             return True
         parts, names = _outlined(text)
         marks = marks_in(parts["every"].lower())
-        if any(shape.may_stand_in(parts, marks, names) for shape in SHAPES) or any(values_in(text)):
+        if any(shape.may_stand_in(parts, marks, names) for shape in SHAPES):
+            return True
+        if _may_have_manifest(parts[""]) and any(values_in(text)):
             return True
         return bool(marks) and bool(settings_in(text, lower_case(text), marks))
+
+    def may_stand_in_any(self, strings: Iterable[str]) -> bool:
+        """Return whether any of the strings may contain a secret; if False, `masked` would change none of them.
+
+        This is faster than masking each of them, above all if they repeat lines.
+        """
+        text = SEPARATOR.join(strings)
+        whole = "".join(text.split()) if self._names else ""
+        return any("".join(value.split()) in whole for value in self._names) or self.may_stand_in(text)
 
     def _covered(self, text: str, cover: Cover) -> str:
         if len(text) < _SHORTEST:
@@ -95,7 +106,7 @@ class SecretMasker:
         if self._pattern and any(value in parts[part] for value, part in self._gates):
             text = self._pattern.sub(lambda match: cover(self._names[match.group()], match.group()), text)
         text = self._without_forms(text, parts["encoded"], cover)
-        if "kind" in parts[""] and "Secret" in parts[""]:
+        if _may_have_manifest(parts[""]):
             text = _without_manifests(text, cover)
         marks = marks_in(parts["every"].lower())
         for shape in SHAPES:
@@ -119,12 +130,28 @@ class SecretMasker:
         return text
 
     def masked_data(self, value: Any) -> Any:
-        """Return plain data with every string masked, except in the fields `_UNSHOWN`; tuples become lists."""
+        """Return plain data with every string masked, except in the fields `_UNSHOWN`; tuples become lists.
+
+        These strings are those of `strings_in`.
+        """
         if isinstance(value, str):
             return self.masked(value)
         if isinstance(value, Mapping):
             return {name: part if name in _UNSHOWN else self.masked_data(part) for name, part in value.items()}
         return [self.masked_data(part) for part in value] if isinstance(value, list | tuple) else value
+
+
+def strings_in(value: Any) -> Iterator[str]:
+    """Yield the strings of JSON data that are masked, in any order."""
+    parts = [value]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, dict):
+            parts += [inner for name, inner in part.items() if name not in _UNSHOWN]
+        elif isinstance(part, list | tuple):
+            parts += part
 
 
 MASKER = SecretMasker()
@@ -194,6 +221,10 @@ def _forms(value: str) -> set[str]:
 
 def _covered_form(cover: Cover, name: str, match: re.Match[str]) -> str:
     return cover(name, match.group())
+
+
+def _may_have_manifest(text: str) -> bool:
+    return "kind" in text and "Secret" in text
 
 
 def _without_manifests(text: str, cover: Cover) -> str:

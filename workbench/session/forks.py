@@ -34,6 +34,7 @@ from workbench.session.storage.family import begin_fork, family_lock
 from workbench.session.storage.file_steps import steps_of
 from workbench.session.storage.lock import SessionLock
 from workbench.session.storage.moved_paths import Relocation, moved
+from workbench.session.storage.origin import check_is_here, origin_of
 from workbench.session.storage.permissions import Permissions, permissions_in
 from workbench.session.storage.shared_history import MOST_PARTS, SharedPart, ancestry_of
 from workbench.session.storage.store import Store, first_event
@@ -83,6 +84,7 @@ def fork_at(
     WorkbenchError; then there is neither a fork nor a directory.
     """
     path = session_path(locations, session_id)
+    check_is_here(session_id, origin_of(path))
     with family_lock(path.parent), Store.open(path, readonly=True) as store, ExitStack() as stack:
         point = waiting_point(store, event) if keeps_run and event is not None else fork_point(store, event)
         started = first_event(store)

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from workbench.config.locations import Locations
+from workbench.config.modes import NEVER
+from workbench.protocol.live import LiveEvent, Notice
 from workbench.rules.rule_set import RuleSet
+from workbench.session.session import Session
+from workbench.session.state import State
 from workbench.session.storage.cleanup import sweep
 from workbench.session.storage.store import Store
 from workbench.session.toolset import Toolset
+from workbench.text import visible
+
+_NOT_CONFINED = "nothing confines what runs without a question"
 
 
 def swept(locations: Locations, *, is_child: bool) -> tuple[str, ...]:
@@ -33,3 +42,18 @@ def notices_of(host: str, toolset: Toolset, rules: RuleSet) -> tuple[str, ...]:
     """Return notices about the model's host, missing or unknown tools, and faults in rule files."""
     where = (f"the model is called at {host}, which is not its provider's own host",) if host else ()
     return (*where, *toolset.notices, *rules.faults, *rules.unknown_tools(toolset.names))
+
+
+def show_sandbox(session: Session, state: State, show: Callable[[LiveEvent], None]) -> None:
+    """Show whether there is a sandbox, and a notice if there is no whole one for a mode that never asks, or if not all
+    of a workspace is protected.
+    """
+    now = session.state
+    show(now)
+    if state.mode == NEVER and now.sandbox_reason:
+        why, is_partial = visible(now.sandbox_reason, lines=False), now.sandbox == "partial"
+        confined = "what runs without a question is confined in part" if is_partial else _NOT_CONFINED
+        wall = "the sandbox is partial here" if is_partial else "there is no sandbox here"
+        show(Notice(text=f"{confined}: {wall} ({why})"))
+    if now.sandbox_limit and now.sandbox != "partial":
+        show(Notice(text=f"the sandbox does not protect everything: {now.sandbox_limit}"))

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from workbench.protocol.events import ActionAbandoned, Event, RunEnd, RunEnded
+from workbench.protocol.events import ActionAbandoned, ActionProposed, DelegateStep, Event, RunEnd, RunEnded
+from workbench.rules.subject import NETWORK
 from workbench.session.results import none_run, not_run, rejected
 from workbench.session.state import OpenAction, RunningSubAgent, State
+from workbench.tools.ask_human.question import PUT_BACK, SANDBOX
 
 _STOPPED = "the workbench stopped here; send a message to continue"
 _UNKNOWN = "the workbench stopped while it ran; its outcome is unknown and it was not run again"
 _BEFORE = "This call was not run: the workbench stopped before its turn came."
 _ELSEWHERE = "This call was not run: the session was brought here from elsewhere while it waited."
 _LOST = "the end of the log was lost, so it is unknown whether it ran; it was not run again"
+_CONNECTION_ENDED = "The connection ended with the workbench, before you decided."
 _INTERRUPTED = "This call was not run: the user interrupted."
 
 
@@ -23,6 +26,28 @@ def after_a_stop(state: State) -> list[Event]:
     and next in turn, are abandoned; actions between those and the first question count as not run. Without an open
     question the run ends: a restart alone neither runs an action nor calls the model.
     """
+    return [*_questions_closed(state), *_run_closed(state)]
+
+
+def _questions_closed(state: State) -> list[Event]:
+    """Return the events that close the questions of the sandbox, which ended with the process."""
+    reasons = {name: _ended_question(action.proposed) for name, action in state.delegated.items()}
+    return [
+        DelegateStep(action_id="", agent=SANDBOX, session="", event=not_run(name, reason))
+        for name, reason in reasons.items()
+        if reason
+    ]
+
+
+def _ended_question(step: ActionProposed) -> str:
+    """Return how a question of the sandbox ended with the process; empty for other steps."""
+    if step.tool == PUT_BACK:
+        files, directory = (step.arguments.get(name, "?") for name in ("files", "directory"))
+        return f"The workbench stopped before you decided. What was moved aside stays in {directory}: {files}."
+    return _CONNECTION_ENDED if step.tool == NETWORK else ""
+
+
+def _run_closed(state: State) -> list[Event]:
     batch = list(state.batch.values())
     unknown = [action for at, action in enumerate(batch) if action.started or (action.decided and not at)]
     open_ones = (
@@ -55,7 +80,8 @@ def after_an_import(state: State) -> list[Event]:
     """Return the events that close everything open in a log from elsewhere, even questions and approved actions."""
     own = [not_run(name, _ELSEWHERE) for name in state.own]
     detail = "the session came from elsewhere, and what was open in it was closed"
-    return [*own, *_ended(state, _started(state), _ELSEWHERE, "interrupted", detail)]
+    ended = _ended(state, _started(state), _ELSEWHERE, "interrupted", detail)
+    return [*own, *_questions_closed(state), *ended]
 
 
 def after_a_repair(state: State) -> list[Event]:
@@ -63,7 +89,8 @@ def after_a_repair(state: State) -> list[Event]:
     own = [ActionAbandoned(action_id=name, reason=_LOST) for name in state.own]
     closed = [_closed(action, _LOST) for action in state.batch.values()]
     detail = "the end of the session was lost, and what was open in it was closed"
-    return [*own, *closed, *([RunEnded(reason="interrupted", detail=detail)] if state.is_running else [])]
+    ended = [RunEnded(reason="interrupted", detail=detail)] if state.is_running else []
+    return [*own, *_questions_closed(state), *closed, *ended]
 
 
 def _started(state: State) -> list[OpenAction]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from workbench.agent.prompts import NO_REASON
 from workbench.protocol.events import ActionObserved, FileDelta
 from workbench.session.state import OpenAction
 from workbench.text import well_formed
@@ -36,9 +37,7 @@ def none_run(actions: Iterable[OpenAction], text: str) -> list[ActionObserved]:
 
 def rejected(action_id: str, note: str, beside: str = "") -> ActionObserved:
     """Return the result of an action that the user rejected; `beside` is additional text for the model."""
-    reason = (
-        f"The user's note: {note.strip()}" if note.strip() else "The user gave no reason; ask, or choose another way."
-    )
+    reason = f"The user's note: {note.strip()}" if note.strip() else NO_REASON
     text = f"The user rejected this action; it was not run. {reason}"
     return not_run(action_id, well_formed(f"{text}\n{beside}" if beside else text), is_error=False)
 

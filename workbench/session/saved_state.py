@@ -3,8 +3,9 @@
 The log remains the only truth: the stored state can be deleted at any time, and whatever does not fit is ignored. It
 fits only if a process of ours signed it, if the code and the settings that computed it are the same, and if the log
 still begins with the events that it was computed from. If the file's stat is as the last engine left it, that is known
-without reading the events, and the file is not checked as a whole; each event is still checked when it is read.
-Otherwise the file is checked, and the checksums of its events are compared with the stored state.
+without reading the events, and the file is not checked as a whole; each event is still checked when it is read. After
+an engine was killed, only the write-ahead log has content that is new: that is checked, and the checksums of the events
+are compared with the stored state. In every other case the whole file is checked as well.
 """
 
 from __future__ import annotations
@@ -115,9 +116,10 @@ class StateCache:
 
     def open_store(self) -> Store:
         """Open the session file, and check it unless it is as it was when it was closed. Raises StoreError."""
-        saved = self._saved
+        saved, of_file = self._saved, _key_of(self._path)
         self._is_unchanged = saved is not None and saved.stamp == stamp_of(self._path)
-        store = Store.open(self._path, is_checked=self._is_unchanged)
+        is_checked = saved is not None and bool(of_file) and saved.stamp[: len(of_file)] == of_file
+        store = Store.open(self._path, is_checked=is_checked)
         if saved is not None and not self._is_unchanged and store.mark(saved.mark.seq) != saved.mark:
             self._saved = None
         return store
@@ -181,15 +183,19 @@ def _encoded(reducers: Reducers) -> bytes:
 
 def stamp_of(path: Path) -> StatKey:
     """Return the stat of a session file and of its write-ahead log, if that has content; empty if it cannot be read."""
-    try:
-        key = stat_key(path.stat())
-    except OSError:
-        return ()
+    key = _key_of(path)
     with suppress(OSError):
         log = log_of(path).stat()
         # merely reading leaves an empty log beside a file
-        key += stat_key(log) if log.st_size else ()
+        key += stat_key(log) if key and log.st_size else ()
     return key
+
+
+def _key_of(path: Path) -> StatKey:
+    try:
+        return stat_key(path.stat())
+    except OSError:
+        return ()
 
 
 def _read(session: str, file: Path) -> SavedState | None:

@@ -9,16 +9,17 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import msgspec
-from msgspec.structs import replace
 
 from workbench.files.root_directory import Root
 from workbench.llm.model import Cancel, Model
-from workbench.protocol.events import ActionDecided, CustomCommand, Event, MessageWithdrawn, UserMessage, Verdict
-from workbench.protocol.live import EngineState, LiveEvent
+from workbench.protocol.events import ActionDecided, CustomCommand, Event, Verdict
+from workbench.protocol.live import NOT_SAVED, EngineState, LiveEvent
 from workbench.rules.rule_set import RuleSet
+from workbench.sandbox.container import Container
+from workbench.sandbox.session_sandbox import SessionSandbox
 from workbench.session.actions.decide import (
     AlwaysRule,
     CommandError,
@@ -33,13 +34,14 @@ from workbench.session.actions.lifecycle import Actions
 from workbench.session.actions.open_questions import OpenQuestions
 from workbench.session.actions.question_watch import QuestionWatch
 from workbench.session.actions.refusals import Refusals
-from workbench.session.actions.run import PartialWriter
+from workbench.session.actions.run import AskToPutBack, PartialWriter, RunningCalls
 from workbench.session.actions.user_changes import UserChanges
 from workbench.session.actions.user_commands import UserCommands
 from workbench.session.assessments import Assessments
 from workbench.session.limits import USUAL_LIMITS, Limits, TokenCount
 from workbench.session.log import Log
-from workbench.session.mentions import ResourceSource, message
+from workbench.session.mentions import ResourceSource
+from workbench.session.message_queue import MessageQueue
 from workbench.session.recovery import after_a_fault, after_a_stop, after_an_interrupt
 from workbench.session.results import not_run
 from workbench.session.rewind.rewinder import Rewinder
@@ -55,6 +57,9 @@ from workbench.session.workspace.watcher import Changes, native_changes
 from workbench.text import visible_path
 from workbench.tools.tool import ToolDefinition
 
+if TYPE_CHECKING:
+    from workbench.session.hooks import SessionHooks
+
 __all__ = ["CommandError", "Session"]
 
 EXIT = "/exit"
@@ -65,59 +70,6 @@ def _ignore(event: object) -> None:
     """Do nothing; the default listener."""
 
 
-def _no_reload() -> None:
-    """Do nothing; the default of `reload_models`."""
-
-
-def _no_host(model: str) -> str:
-    """Return no host; the default of `host_of`."""
-    return ""
-
-
-class MessageQueue:
-    """Adds the user's messages to the log, and withdraws those that no model call has included yet."""
-
-    def __init__(
-        self,
-        log: Log,
-        context: ModelContext,
-        turn: ModelTurn,
-        announce: Callable[[], None],
-    ) -> None:
-        """`turn` knows the abilities of the models; `announce` reports the session's state."""
-        self._log = log
-        self._context = context
-        self._turn = turn
-        self._announce = announce
-
-    def add(self, text: str, mentions: Sequence[str], command: CustomCommand | None = None) -> None:
-        """Add a message, and read the files it mentions. Raises CommandError, UnusableImage or ModelError."""
-        if not text.strip():
-            raise CommandError("there is no text to send")
-        self.repeat(replace(message(self._log.state.workspace, text, mentions), command=command))
-
-    def repeat(self, event: UserMessage) -> None:
-        """Add a message with the files and images already in it. Raises CommandError or ModelError."""
-        model = event.command.model if event.command else ""
-        self._turn.check_model(model or None)
-        self._turn.check_images(event.image_names, model or self._log.state.model)
-        with self._log.lock:
-            self._log.commit(event)
-            self._announce()
-
-    def withdraw(self, seq: int) -> None:
-        """Withdraw the message of event `seq`. Raises CommandError if it was already sent, or started the run."""
-        state, history = self._log.state, self._context.history
-        with self._log.lock:
-            self._log.save()
-            if seq not in state.unread or not any(each == seq for each, _ in history.unsent):
-                raise CommandError("the agent already has that message; it cannot be removed from the queue")
-            if state.is_running and state.steps == 0 and seq == state.unread[0]:
-                raise CommandError("the agent has just started on that message; Esc stops it")
-            self._log.commit(MessageWithdrawn(message=seq))
-            self._announce()
-
-
 class SessionOptions(msgspec.Struct, frozen=True):
     """The optional parts of a session, besides its store, its agent and its tools."""
 
@@ -126,9 +78,13 @@ class SessionOptions(msgspec.Struct, frozen=True):
     on_event: Callable[[Event], None] = _ignore
     on_live: Callable[[LiveEvent], None] = _ignore
     open_model: Callable[[str], Model] | None = None
-    reload_models: Callable[[], None] = _no_reload
+    reload_models: Callable[[], None] = lambda: None
     """Reads the saved models again, for `open_model`."""
-    host_of: Callable[[str], str] = _no_host
+    sandbox: SessionSandbox | None = None
+    """The sandbox of the programs that tools run."""
+    container: Container | None = None
+    """The container in which commands run."""
+    host_of: Callable[[str], str] = lambda model: ""
     """Returns the host at which a model is called if it is not its provider's own; otherwise empty."""
     resources: ResourceSource | None = None
     """The source of the resources that messages mention."""
@@ -147,6 +103,11 @@ class SessionOptions(msgspec.Struct, frozen=True):
     """An empty count, which other parts read too."""
     refusals: Refusals | None = None
     """The refused actions, read from `state`."""
+    calls: RunningCalls = msgspec.field(default_factory=RunningCalls)
+    """Lists the calls of tools while they run, for other parts."""
+    put_back: AskToPutBack | None = None
+    hooks: SessionHooks | None = None
+    """The hooks; None if there are none."""
     cache: StateCache | None = None
     """Stores the state that the log leads to."""
 
@@ -177,6 +138,9 @@ class SessionParts:
             refusals=options.refusals or Refusals(log.state),
             assessments=assessments,
             copies=self.files,
+            calls=options.calls,
+            put_back=options.put_back,
+            hooks=options.hooks,
         )
         self.questions = OpenQuestions(log, tools, self.actions)
         self.watch = QuestionWatch()
@@ -184,6 +148,14 @@ class SessionParts:
         self.user_commands = UserCommands(log, self.actions, self.files.prepare_command)
         self.turn = self._model_turn(agent)
         self.tools = tools
+        if options.hooks is not None:
+            options.hooks.follow(log, tools, self._show_hook)
+
+    def engine_state(self, phase: Phase, detail: str) -> EngineState:
+        """Return the state of the engine as front ends show it."""
+        state, options = self.turn.engine_state(phase, detail), self.options
+        state = options.sandbox.with_sandbox(state) if options.sandbox is not None else state
+        return options.container.with_container(state) if options.container is not None else state
 
     def _log(self, store: Store, tools: Mapping[str, ToolDefinition]) -> Log:
         options, context = self.options, self.context
@@ -230,10 +202,38 @@ class SessionParts:
             on_live=options.on_live,
             host_of=options.host_of,
             resources=options.resources,
+            before_compaction=self._before_compaction,
         )
+
+    def begin_unit(self, cancel: Cancel) -> bool:
+        """Run the hooks of what has happened, and the user's next command; return whether there was one.
+
+        Raises StoreError.
+        """
+        self._run_hooks(cancel)
+        return self.user_commands.advance(cancel)
+
+    def _run_hooks(self, cancel: Cancel) -> None:
+        if self.options.hooks is not None:
+            self.options.hooks.catch_up(cancel)
+
+    def end_unit(self, cancel: Cancel, questions: Sequence[OpenAction]) -> None:
+        """Watch the files of the open questions, and run the hooks of what has happened. Raises StoreError."""
+        self.watch.follow(questions)
+        self._run_hooks(cancel)
+
+    def _show_hook(self, detail: str) -> None:
+        """Show which hook runs, until the next state is announced."""
+        self.options.on_live(self.engine_state(self.log.state.phase, detail))
+
+    def _before_compaction(self, reason: str, cancel: Cancel) -> None:
+        if self.options.hooks is not None:
+            self.options.hooks.run_now("before_compaction", cancel, trigger="manual" if reason == "person" else "auto")
 
     def close(self) -> None:
         """End the threads of all parts."""
+        if self.options.hooks is not None:
+            self.options.hooks.close()
         self.watch.close()
         self.turn.close()
         self.actions.close()
@@ -262,7 +262,7 @@ class Session:
     def state(self) -> EngineState:
         """The current state as front ends show it."""
         phase = "acting" if self.user_commands.is_waiting else self.phase
-        return self._parts.turn.engine_state(phase, self.unsaved)
+        return self._parts.engine_state(phase, self.unsaved)
 
     @property
     def directory(self) -> Path:
@@ -272,7 +272,7 @@ class Session:
     @property
     def unsaved(self) -> str:
         """One line from the log's first failed write until the next successful one; otherwise empty."""
-        return f"not saved: {self._log.fault}" if self._log.fault else ""
+        return f"{NOT_SAVED}{self._log.fault}" if self._log.fault else ""
 
     @property
     def phase(self) -> Phase:
@@ -327,11 +327,12 @@ class Session:
         *,
         fingerprint: str,
         always: AlwaysRule | None = None,
+        stop: bool = False,
         **fields: Unpack[DecisionFields],
     ) -> None:
         """Apply the user's decision on the action that was shown with this fingerprint; `always` saves a rule too.
 
-        Raises CommandError.
+        With `stop`, the run ends before anything else starts. Raises CommandError.
         """
         with self._lock:
             self._log.save()
@@ -340,11 +341,12 @@ class Session:
             )
             waiting = self._log.state.question(action_id)
             events = decision_on(waiting, decided, self._actions)
-            if always is not None:
-                events = remembered(waiting, always, self._actions.rules, events)
+            events = remembered(waiting, always, self._actions.rules, events) if always is not None else events
             self._log.commit(*events)
             if always is not None:
                 self._offer("the new rule")
+            if stop:
+                self.interrupt()
             self._announce()
 
     def answer(self, action_id: str, text: str) -> None:
@@ -355,20 +357,18 @@ class Session:
             self._announce()
 
     def interrupt(self) -> None:
-        """Stop the agent or the user's running command; everything done so far is kept. Does nothing when idle.
-
-        A message that the user sends before the unit of work has ended is handled right after it.
-        """
+        """Stop the agent, hooks or the user's command; a message that is sent meanwhile is handled right after that."""
         with self._lock:
-            if self.user_commands.interrupt() or self.phase == "idle":
+            cancel = self._cancel
+            if self.user_commands.interrupt():
                 return
-            if self._cancel is None:
+            if self.phase != "idle" and cancel is None:
                 self._end_interrupted()
                 self._announce()
-                return
-            self._stop_after = self._log.last_seq
-            cancel = self._cancel
-        cancel.set()
+            elif self.phase != "idle":
+                self._stop_after = self._log.last_seq
+        if cancel is not None:  # also without a run: hooks may be running
+            cancel.set()
 
     def stop(self, reason: str) -> None:
         """End the run before anything else starts, with this reason in the log; the current unit of work is completed.
@@ -427,7 +427,7 @@ class Session:
         gone = self.workspace_gone
         if gone and (self.user_commands.is_waiting or self.phase in ("thinking", "acting")):
             self._abandon(gone)
-        has_run = self.user_commands.advance(cancel)
+        has_run = self._parts.begin_unit(cancel)
         phase = "idle" if has_run or self._stop_after is not None else self.phase
         if phase == "thinking":
             if self._actions.protection.guard.question:  # perhaps the files are as before again
@@ -439,7 +439,7 @@ class Session:
         if self.phase == "idle":
             self._actions.protection.compare()
         self.open_questions.advance(cancel, after_a_run=self.watch.consume_change() or has_run)
-        self.watch.follow(self.questions())
+        self._parts.end_unit(cancel, self.questions())
 
     def _abandon(self, reason: str) -> None:
         """End the run without running anything queued, not even the user's own commands."""

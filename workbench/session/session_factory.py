@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, NotRequired, TypedDict, Unpack, cast
 
 import msgspec
 import msgspec.structs
@@ -25,13 +24,14 @@ from workbench.errors import UsageError
 from workbench.llm.factory import is_scripted
 from workbench.llm.model import ToolChoice, open_early
 from workbench.protocol.events import Event, SessionStarted, SettingsChanged
-from workbench.protocol.live import LiveEvent
+from workbench.protocol.live import NOT_SAVED, LiveEvent
 from workbench.protocol.risk import Mode
 from workbench.rules.rule_set import RuleSet
+from workbench.sandbox.session_sandbox import SessionSandbox
 from workbench.session.actions.refusals import Refusals
 from workbench.session.limits import TokenCount, limits_of
 from workbench.session.model_keys import SessionModels
-from workbench.session.opening_notices import notices_of, swept, unreadable
+from workbench.session.opening_notices import notices_of, show_sandbox, swept, unreadable
 from workbench.session.saved_state import StateCache
 from workbench.session.session import Session, SessionOptions, SessionParts
 from workbench.session.session_names import new_id, session_path, state_directory
@@ -41,11 +41,12 @@ from workbench.session.storage.jsonl import reset_permissions
 from workbench.session.storage.lock import SessionLock
 from workbench.session.storage.permissions import permissions_in
 from workbench.session.storage.store import Store, StoreError, first_event, last_model, not_ours, remove_if_empty
-from workbench.session.stored_permissions import apply_flags, unsigned_url
+from workbench.session.stored_permissions import apply_flags, has_own_url, model_of, session_flags, unsigned_url
 from workbench.session.sub_agent_budget import Budget
 from workbench.session.sub_agents import Delegates, Starter
 from workbench.session.toolset import (
     NO_OVERRIDES,
+    Confinement,
     Overrides,
     SessionLocation,
     ToolServices,
@@ -53,12 +54,13 @@ from workbench.session.toolset import (
     open_toolset,
 )
 from workbench.session.workspace.repository import SnapshotRepository
+from workbench.session.workspace_check import checked_workspace
 from workbench.text import first_line
 from workbench.tools.tool import ToolDefinition
-from workbench.tools.trust import is_trusted
 
 if TYPE_CHECKING:
     from workbench.mcp.toolsets import SessionServers
+    from workbench.session.actions.host_questions import HostQuestions
     from workbench.session.actions.mcp_questions import ServerQuestions
 
 logger = logging.getLogger(__name__)
@@ -88,6 +90,8 @@ class ParentSession:
     budget: Budget
     refusals: Refusals
     kinds: AgentKinds
+    confinement: Callable[[], Confinement | None] = lambda: None
+    """Returns what confines its tools, once they are open."""
     agent: str = ""
     """The kind of a new sub-agent; empty for one without a kind."""
 
@@ -105,10 +109,12 @@ class OpenedSession:
     delegates: Delegates
     """The session's sub-agents."""
     servers: SessionServers | None
-    """The session's MCP servers, if any."""
     server_questions: ServerQuestions | None
-    """The questions of its MCP servers, if any."""
+    host_questions: HostQuestions | None
+    """The session's MCP servers, their questions, and those about hosts that its sandbox asks, if there are any."""
+    sandbox: SessionSandbox
     tools: Mapping[str, ToolDefinition]
+    _begin: Callable[[], None]
     _store: Store
     _resources: ExitStack
 
@@ -132,9 +138,14 @@ class OpenedSession:
         try:
             self._store.check_not_replaced()
         except StoreError as error:
-            return self.session.unsaved or f"not saved: {error}"
+            return self.session.unsaved or f"{NOT_SAVED}{error}"
         gone = self.session.workspace_gone
         return self.session.unsaved or (f"{gone}; once it is back: ohw resume {self.id}" if gone else "")
+
+    def begin(self) -> None:
+        """Complete the log of an earlier process, and let MCP servers ask the user about hosts from then on."""
+        self.session.recover()
+        self._begin()
 
     def fail(self, reason: str) -> None:
         """End the run with this line because a step failed; the session stays usable."""
@@ -162,9 +173,7 @@ def start_session(
     parent: ParentSession | None = None,
     **listeners: Unpack[Listeners],
 ) -> OpenedSession:
-    """Start a session in `workspace`. Raises UsageError, ModelError, StoreError or SessionInUse; the message is one
-    line.
-    """
+    """Start a session in `workspace`. Raises UsageError, ModelError, StoreError or SessionInUse, with one line."""
     directory = checked_workspace(workspace)
     private_directory(locations.sessions)
     path = session_path(locations, session_id)
@@ -191,7 +200,9 @@ def start_session(
         first = msgspec.structs.replace(started, tools=tuple(builder.toolset.tools))
         for event in store.append(first, *(SettingsChanged(rule=rule) for rule in settings.rules)):
             listeners["on_event"](event)
-        return builder.build(store, cache, notices)
+        opened = builder.build(store, cache, notices)
+    opened.begin()
+    return opened
 
 
 def _entered(resources: ExitStack, store: Store, cache: StateCache) -> Store:
@@ -226,10 +237,10 @@ def open_session(
         store = _entered(resources, cache.open_store(), cache)
         models = _models(settings, parent, listeners)
         started = _stored_settings(store, settings, models, cache, is_foreign=is_foreign)
-        url = "" if is_foreign or _has_own_url(settings, models, started) else unsigned_url(store, started.model)
+        url = "" if is_foreign or has_own_url(settings, models, started) else unsigned_url(store, started.model)
         if parent and started.parent != parent.id:
             raise UsageError(f"session {session_id} belongs to another session")
-        flags = _session_flags(settings, parent.kinds.recorded(started.agent) if parent else None, unusable=bool(url))
+        flags = session_flags(settings, parent.kinds.recorded(started.agent) if parent else None, unusable=bool(url))
         started = msgspec.structs.replace(started, model=flags.get("model", started.model))
         if "api_base" in settings.from_flags:
             models.remember(started.model, settings.api_base)
@@ -239,34 +250,17 @@ def open_session(
         opened = builder.build(store, cache, swept(locations, is_child=parent is not None))
     with ExitStack() as undo:
         undo.callback(opened.close)
-        opened.session.recover()
+        opened.begin()
         notices = apply_flags(path, opened.session, builder.state, flags, url)
         undo.pop_all()
     return replace(opened, notices=(*opened.notices, *notices))
 
 
 def _models(settings: Settings, parent: ParentSession | None, listeners: Listeners) -> SessionModels:
-    """Return the models that a session may use; a sub-agent shares its parent's."""
-    if parent is not None:
-        return parent.models
-    return listeners.get("overrides", NO_OVERRIDES).models or SessionModels(settings)
-
-
-def _session_flags(settings: Settings, kind: AgentKind | None, *, unusable: bool) -> dict[str, Any]:
-    """Return the session's settings that were given as flags, by name; the model of a sub-agent's kind replaces one.
-
-    If the stored model is `unusable` and no other one is given, the session has none.
-    """
-    flags: dict[str, Any] = {"model": NO_MODEL} if unusable else {}
-    flags |= {name: getattr(settings, name) for name in ("model", "mode", "max_steps") if name in settings.from_flags}
-    if model := _model_of(kind, settings):
-        flags["model"] = model
-    return flags
-
-
-def _model_of(kind: AgentKind | None, settings: Settings) -> str:
-    """Return the model of a kind of sub-agents if the user has saved it; otherwise empty."""
-    return kind.model if kind is not None and kind.model in settings.models else ""
+    """Return the models that a session may use; a sub-agent shares its parent's, unless it is another program."""
+    if models := listeners.get("overrides", NO_OVERRIDES).models:
+        return models
+    return parent.models if parent is not None else SessionModels(settings)
 
 
 def _is_foreign(path: Path, settings: Settings) -> bool:
@@ -297,29 +291,6 @@ def _stored_settings(
     )
 
 
-def _has_own_url(settings: Settings, models: SessionModels, started: SessionStarted) -> bool:
-    """Return whether the URL of the session's model comes from the user: from a flag or from the settings."""
-    return "api_base" in settings.from_flags or models.is_named(started.model)
-
-
-def checked_workspace(directory: Path) -> Path:
-    """Return the resolved path of the directory. Raises UsageError if it does not exist or cannot be written."""
-    path = directory.expanduser().absolute()
-    if not path.exists():
-        raise UsageError(f"the directory {path} does not exist; give another one with --workspace")
-    if not path.is_dir():
-        raise UsageError(f"{path} is not a directory; give one with --workspace")
-    try:
-        with tempfile.TemporaryFile(dir=path):
-            pass
-    except OSError as error:
-        why = error.strerror or str(error)
-        raise UsageError(
-            f"the directory {path} cannot be written ({why}); give another one with --workspace"
-        ) from error
-    return path.resolve()
-
-
 class _Request(msgspec.Struct, frozen=True):
     """The arguments for opening one session."""
 
@@ -333,10 +304,7 @@ class _Request(msgspec.Struct, frozen=True):
 
 
 class _Builder:
-    """Creates the parts of one session in order.
-
-    The parts that others read are created first, empty: the state, the token count and the refusals.
-    """
+    """Creates the parts of one session; first, empty, those that others read: state, token count and refusals."""
 
     def __init__(
         self, resources: ExitStack, request: _Request, started: SessionStarted, *, goes_on: bool = False
@@ -369,6 +337,7 @@ class _Builder:
             on_live=request.listeners["on_live"],
             has_user=request.listeners.get("has_user", False),
             is_child=bool(started.parent),
+            parent=parent.confinement() if parent else None,
             kind=self._kind,
         )
         location = SessionLocation(request.locations, request.settings, self._workspace.resolve(), started.id)
@@ -377,24 +346,21 @@ class _Builder:
 
     def _starter(self) -> Starter:
         budget = Budget(self._limits, self.state, self._tokens)
-        parent = ParentSession(self._started.id, self._request.models, budget, self._refusals, self._kinds)
+        models, confinement = self._request.models, lambda: self.toolset.confinement
+        parent = ParentSession(self._started.id, models, budget, self._refusals, self._kinds, confinement)
         return partial(_start_child, self._request, self._workspace, parent, self.state)
 
     def build(self, store: Store, cache: StateCache, notices: Sequence[str]) -> OpenedSession:
         """Create the session on its store; `notices` come before those of the parts."""
         request, started, toolset = self._request, self._started, self.toolset
-        trusted = is_trusted(self._workspace, request.settings.trusted)
-        rules = RuleSet(
-            request.locations.rules_file,
-            self._workspace,
-            trusted=trusted,
-            confirm_unknown=request.settings.confirm_unknown,
-            reader=self._kind.name if self._kind else "",
-            only_reads_with=self._kind.only_reads_with if self._kind else lambda tool: False,
-        )
-        session = Session(self._parts(store, cache, rules))
+        rules, on_live = toolset.confinement.rules, request.listeners["on_live"]
+        parts = self._parts(store, cache, rules)
+        session = Session(parts)
         self._resources.callback(session.close)
-        # The user has chosen the URL of a saved model.
+        show = partial(show_sandbox, session, self.state, on_live)
+        toolset.confinement.sandbox.when_proven(show)
+        if toolset.confinement.container is not None and request.parent is None:
+            toolset.confinement.container.when_changed(show)
         host = "" if request.models.is_named(started.model) else request.models.host(started.model)
         return OpenedSession(
             id=started.id,
@@ -404,7 +370,10 @@ class _Builder:
             delegates=self._delegates,
             servers=toolset.servers,
             server_questions=toolset.server_questions,
+            host_questions=toolset.confinement.hosts,
+            sandbox=toolset.confinement.sandbox,
             tools=toolset.tools,
+            _begin=partial(toolset.confinement.let_servers_ask, parts.actions.report, on_live),
             _store=store,
             _resources=self._resources.pop_all(),
         )
@@ -435,6 +404,11 @@ class _Builder:
                 takes_snapshots=not started.parent,
                 is_foreign=self._request.is_foreign,
                 resources=self.toolset.servers,
+                sandbox=self.toolset.confinement.sandbox,
+                container=self.toolset.confinement.container,
+                calls=self.toolset.confinement.calls,
+                put_back=self.toolset.confinement.put_back,
+                hooks=self.toolset.hooks,
                 host_of=self._request.models.host,
                 state=self.state,
                 tokens=self._tokens,
@@ -444,6 +418,7 @@ class _Builder:
         )
 
     def _agent(self) -> Agent:
+        instructions = self._overrides.instructions, self.toolset.instructions, kind_prompt(self._kind)
         return Agent(
             self._model,
             self.toolset.tools,
@@ -451,23 +426,17 @@ class _Builder:
             tool_choice=cast(ToolChoice, self._request.settings.tool_choice),
             skills=self.toolset.skills,
             before_call=self._before_call(),
-            instructions="\n\n".join(filter(None, (self._overrides.instructions, kind_prompt(self._kind)))),
+            instructions="\n\n".join(filter(None, instructions)),
             on_notice=notifier(self._request.listeners["on_live"]),
         )
 
     def _before_call(self) -> BeforeCall | None:
-        """Return the function that updates the tools before each model call: the MCP servers, and the caller's
-        program.
+        """Return the function that runs before each model call.
+
+        It waits for the container, and updates the tools of the MCP servers and of the caller's program.
         """
-        servers, update, tools = self.toolset.servers, self._overrides.update_tools, self.toolset.tools
-        if update is None or self._started.parent:
-            return servers.before_call if servers else None
-
-        def before_call(is_canceled: Callable[[], bool], show: Callable[[str], None]) -> bool:
-            is_changed = servers.before_call(is_canceled, show) if servers else False
-            return update(tools) or is_changed
-
-        return before_call
+        update = None if self._started.parent else self._overrides.update_tools
+        return self.toolset.before_call(update)
 
 
 def _start_child(
@@ -480,11 +449,15 @@ def _start_child(
     agent: str,
     max_steps: int,
     session_id: str,
+    stop: Callable[[str], None],
     **listeners: Unpack[Listeners],
 ) -> OpenedSession:
     """Start a sub-agent's session, or open the one named by `session_id`, with the parent's current model and mode."""
-    model, mode = state.model, state.mode
     kind = parent.kinds.named(agent)
+    if kind is not None and kind.program is not None:
+        above = replace(parent, agent=kind.name)
+        return _start_outside(request, workspace, above, (kind, state, stop), session_id, **listeners)
+    model, mode = state.model, state.mode
     if kind is not None and kind.max_steps:
         max_steps = min(max_steps, kind.max_steps)
     if "overrides" in request.listeners:
@@ -493,7 +466,34 @@ def _start_child(
         same = replace(request.settings, model=model, mode=mode, max_steps=max_steps, from_flags=("model", "mode"))
         return open_session(request.locations, same, session_id, parent=parent, **listeners)
     steps = parent.budget.steps(max_steps)
-    model = _model_of(kind, request.settings) or model
+    model = model_of(kind, request.settings) or model
     chosen = replace(request.settings, model=model, mode=mode, max_steps=steps, rules=state.rules)
     child = replace(parent, agent=kind.name if kind else "")
     return start_session(request.locations, chosen, workspace, new_id(agent), parent=child, **listeners)
+
+
+def _start_outside(
+    request: _Request,
+    workspace: Path,
+    parent: ParentSession,
+    about: tuple[AgentKind, State, Callable[[str], None]],
+    session_id: str,
+    /,
+    **listeners: Unpack[Listeners],
+) -> OpenedSession:
+    """Start the session of a sub-agent that is another program; an existing one ends, as the program has.
+
+    `about` has its kind, the state of the session that starts it, and what stops it.
+    """
+    from workbench.session.outside_agents import RESTARTED, OutsideAgent
+
+    kind, state, stop = about
+    agent = OutsideAgent(kind, workspace, state, request.settings)
+    listeners["overrides"] = agent.overrides
+    if session_id:
+        opened = open_session(request.locations, agent.settings, session_id, parent=parent, **listeners)
+        opened.session.stop(RESTARTED)
+        return opened
+    agent.when_gone(stop)
+    parent.budget.steps(1)  # raises BudgetExhausted
+    return start_session(request.locations, agent.settings, workspace, new_id(kind.name), parent=parent, **listeners)

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from workbench.hooks.hook import DECIDING
 from workbench.protocol.events import (
     ActionAbandoned,
     ActionAssessed,
@@ -35,6 +36,7 @@ from workbench.protocol.events import (
     UserMessage,
     VersionTaken,
 )
+from workbench.protocol.hook_run import HookRan
 from workbench.protocol.rewind import REWIND
 from workbench.protocol.risk import Mode
 
@@ -78,6 +80,8 @@ class OpenAction(msgspec.Struct):
     sub_agent: RunningSubAgent | None = None
     was_asked: bool = False
     """Whether it has ever waited for the user's decision: after that, no mode or rule decides it."""
+    hooks: tuple[HookRan, ...] = ()
+    """The runs of hooks that could change it."""
 
     @property
     def is_waiting(self) -> bool:
@@ -106,12 +110,17 @@ class OpenAction(msgspec.Struct):
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """The arguments it runs with: the model's, or those that the user edited, even before the edited action is
-        approved.
+        """The arguments it runs with: the model's, or those that a hook or the user changed, even before the changed
+        action is approved.
         """
         latest = self.decided or self.assessed
-        edited = latest.edited if latest else None
+        edited = latest.edited if latest else self.hook_arguments
         return self.proposed.arguments if edited is None else edited
+
+    @property
+    def hook_arguments(self) -> dict[str, Any] | None:
+        """The arguments that a hook put in the place of the model's; None if none did."""
+        return next((run.arguments for run in reversed(self.hooks) if run.arguments is not None), None)
 
 
 def content_key(text: str | None) -> int:
@@ -221,7 +230,7 @@ class State(msgspec.Struct):
                 self._apply_frame(event)
             case ModelResponded():
                 self._apply_answer(event)
-            case AgentNudged() | DelegateStep():
+            case AgentNudged() | DelegateStep() | HookRan():
                 self._apply_beside(event)
             case CondensingAsked() | HistoryCondensed() | Rewound() | Forked():
                 self._apply_to_history(event)
@@ -318,8 +327,14 @@ class State(msgspec.Struct):
         if not event.error:
             self.unreadable_answers = 0
 
-    def _apply_beside(self, event: AgentNudged | DelegateStep) -> None:
-        """Apply a nudge or a step of a sub-agent; anything refused to a sub-agent is refused to its parent too."""
+    def _apply_beside(self, event: AgentNudged | DelegateStep | HookRan) -> None:
+        """Apply a nudge, the run of a hook, or a step of a sub-agent; anything refused to a sub-agent is refused to its
+        parent too.
+        """
+        if isinstance(event, HookRan):
+            if event.event in DECIDING and (action := self.batch.get(event.action_id)) is not None:
+                action.hooks += (event,)
+            return
         if isinstance(event, AgentNudged):
             self.nudged.add(event.reason)
             return

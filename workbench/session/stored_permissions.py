@@ -6,8 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from workbench.agent.agent_kinds import AgentKind
 from workbench.config.modes import MODE_NAMES, NEVER
-from workbench.config.settings import Settings
+from workbench.config.settings import NO_MODEL, Settings
+from workbench.protocol.events import SessionStarted
+from workbench.session.model_keys import SessionModels
 from workbench.session.session import Session
 from workbench.session.state import State
 from workbench.session.storage.permissions import permissions_in
@@ -61,3 +64,25 @@ def unsigned_url(store: Store, model: str) -> str:
     if not first.api_base or first.model != model or permissions_in(store.path).is_api_base_signed:
         return ""
     return first.api_base
+
+
+def session_flags(settings: Settings, kind: AgentKind | None, *, unusable: bool) -> dict[str, Any]:
+    """Return the session's settings that were given as flags, by name; the model of a sub-agent's kind replaces one.
+
+    If the stored model is `unusable` and no other one is given, the session has none.
+    """
+    flags: dict[str, Any] = {"model": NO_MODEL} if unusable else {}
+    flags |= {name: getattr(settings, name) for name in ("model", "mode", "max_steps") if name in settings.from_flags}
+    if model := model_of(kind, settings):
+        flags["model"] = model
+    return flags
+
+
+def model_of(kind: AgentKind | None, settings: Settings) -> str:
+    """Return the model of a kind of sub-agents if the user has saved it; otherwise empty."""
+    return kind.model if kind is not None and kind.model in settings.models else ""
+
+
+def has_own_url(settings: Settings, models: SessionModels, started: SessionStarted) -> bool:
+    """Return whether the URL of the session's model comes from the user: from a flag or from the settings."""
+    return "api_base" in settings.from_flags or models.is_named(started.model)

@@ -103,17 +103,25 @@ class Starter(Protocol):
         agent: str,
         max_steps: int,
         session_id: str,
+        stop: Callable[[str], None],
         on_event: Callable[[Event], None],
         on_live: Callable[[LiveEvent], None],
     ) -> OpenedSubSession:
-        """Open the session of that id; without an id, start a new one, which has no message yet."""
+        """Open the session of that id; without an id, start a new one, which has no message yet.
+
+        `stop` ends the run of the sub-agent, for a reason; it may be called from any thread.
+        """
 
 
 class SubAgent:
     """A running sub-agent, driven in the thread of the call that delegated to it."""
 
-    def __init__(self, agent: str, call: CallContext | None, on_wait: Callable[[], None]) -> None:
+    def __init__(
+        self, agent: str, call: CallContext | None, on_wait: Callable[[], None], *, is_program: bool = False
+    ) -> None:
+        """`is_program` says that it is another program, which cannot be left and resumed."""
         self.agent = agent
+        self.is_program = is_program
         self.before = call.sub_agent if call else None
         """The sub-agent's state in the parent's log if its session is opened again; None for a new one."""
         self.id = self.before.session if self.before else ""
@@ -134,7 +142,12 @@ class SubAgent:
         if self._is_stopped or self._is_suspended:
             return False
         opened = self._opened = start(
-            agent=self.agent, max_steps=max_steps, session_id=self.id, on_event=self._on_event, on_live=self._on_live
+            agent=self.agent,
+            max_steps=max_steps,
+            session_id=self.id,
+            stop=self.stop,
+            on_event=self._on_event,
+            on_live=self._on_live,
         )
         if self.before is not None:
             self._catch_up(opened, self.before.last_seq)
@@ -295,7 +308,8 @@ class Delegates:
         """Have a sub-agent do the task, or resume the call's own; return the outcome when its run has ended."""
         call, kind = CURRENT_CALL.get(), self._kinds.named(agent)
         name = call.sub_agent.agent if call and call.sub_agent else kind.name if kind else agent
-        sub_agent = SubAgent(name, call, self._notify)
+        is_program = kind is not None and kind.program is not None
+        sub_agent = SubAgent(name, call, self._notify, is_program=is_program)
         with self._changed:
             self._working.append(sub_agent)
             if self._is_suspended:
@@ -350,6 +364,12 @@ class Delegates:
         """All running sub-agents if every one of them waits for the user; otherwise empty."""
         working = self._all()
         return working if all(each.is_waiting for each in working) else []
+
+    @property
+    def can_rest(self) -> bool:
+        """Whether all running sub-agents wait for the user and can be resumed in another process."""
+        waiting = self.waiting
+        return bool(waiting) and not any(each.is_program for each in waiting)
 
     def leave(self) -> bool:
         """If all sub-agents wait for the user, leave their questions and calls open; return whether that was so."""

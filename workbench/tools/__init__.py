@@ -102,6 +102,7 @@ if TYPE_CHECKING:
     from workbench.tools.edit_file.definition import LLMBasedFileEditTool as LLMBasedFileEditTool
     from workbench.tools.effects import AssessmentContext as AssessmentContext
     from workbench.tools.effects import Effect as Effect
+    from workbench.tools.effects import LeavesSandbox as LeavesSandbox
     from workbench.tools.effects import ReadsURL as ReadsURL
     from workbench.tools.effects import RunsCommand as RunsCommand
     from workbench.tools.effects import RunsPython as RunsPython
@@ -110,6 +111,7 @@ if TYPE_CHECKING:
     from workbench.tools.execute_bash.definition import BashTool as BashTool
     from workbench.tools.execute_bash.definition import CmdOutputMetadata as CmdOutputMetadata
     from workbench.tools.execute_bash.definition import ExecuteBashAction as ExecuteBashAction
+    from workbench.tools.execute_bash.definition import ExecuteBashInSandbox as ExecuteBashInSandbox
     from workbench.tools.execute_bash.definition import ExecuteBashObservation as ExecuteBashObservation
     from workbench.tools.execute_bash.definition import execute_bash_tool as execute_bash_tool
     from workbench.tools.execute_bash.impl import BashExecutor as BashExecutor

@@ -73,6 +73,13 @@ def server_and_tool(name: str) -> tuple[str, str]:
     return (server, tool or "*") if slash else ("", "")
 
 
+def mcp_name(tool: ToolDefinition) -> str:
+    """Return `mcp__SERVER__TOOL` for a tool of an MCP server; empty for any other tool."""
+    definition = getattr(tool, "definition", None)
+    own = str(definition.get("name", "")) if isinstance(definition, Mapping) else ""
+    return f"mcp__{getattr(tool, 'server', '')}__{own}" if own else ""
+
+
 def means(name: str, tool: ToolDefinition) -> bool:
     """Return whether a name in a definition refers to this tool."""
     server, server_tool = server_and_tool(name)

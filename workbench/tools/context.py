@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 from workbench.errors import WorkbenchError
+from workbench.processes.launch import Launcher
+
+CURRENT_ACTION: ContextVar[str] = ContextVar("CURRENT_ACTION", default="")
+"""The ID of the action whose tool runs in this thread; empty outside of a session."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +121,10 @@ class ToolContext:
     """Whether an edit to a file that has changed since the agent read it is merged with that change; the session then
     asks the user.
     """
+    sandbox: Launcher | None = None
+    """Starts the programs of tools inside a sandbox; None if there is none."""
+    container: Launcher | None = None
+    """Starts shells inside a container; None if there is none."""
     notices: list[str] = field(default_factory=list)
     """Lines for the user that tools emit while they are created."""
 
@@ -133,6 +142,18 @@ def state_directory_of(conv_state: Any) -> Path | None:
     """Return the session's private directory, or None, also for a state of another program that has none."""
     directory = getattr(conv_state, "state_dir", None)
     return None if directory is None else Path(directory)
+
+
+def sandbox_of(conv_state: Any) -> Launcher | None:
+    """Return what starts the programs of tools inside the session's sandbox; None if it has none."""
+    sandbox: Launcher | None = getattr(conv_state, "sandbox", None)
+    return sandbox
+
+
+def shell_launcher_of(conv_state: Any) -> Launcher | None:
+    """Return what starts the shells of a session: inside its container, else inside its sandbox, else None."""
+    container: Launcher | None = getattr(conv_state, "container", None)
+    return container if container is not None else sandbox_of(conv_state)
 
 
 def warn(conv_state: ConversationState, line: str) -> None:

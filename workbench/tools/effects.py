@@ -12,7 +12,7 @@ is HIGH.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
@@ -29,9 +29,12 @@ class AssessmentContext(msgspec.Struct, frozen=True):
 
 
 class RunsCommand(msgspec.Struct, frozen=True):
-    """Runs a command line in bash."""
+    """Runs a command line in bash, where the workspace may have a second path, as in some containers."""
 
     line: str
+    container_path: str = ""
+    granted: tuple[str, ...] = ()
+    """Directories besides the workspace that the user lets commands write."""
 
 
 class TypesInput(msgspec.Struct, frozen=True):
@@ -39,6 +42,8 @@ class TypesInput(msgspec.Struct, frozen=True):
 
     text: str
     programs: tuple[tuple[tuple[str, ...], str], ...] = ()
+    container_path: str = ""
+    """A second path of the workspace there."""
 
 
 class RunsPython(msgspec.Struct, frozen=True):
@@ -85,6 +90,28 @@ class CallsServer(msgspec.Struct, frozen=True):
     """Whether the user approved the tool in its current form; only then does its `readOnlyHint` count."""
 
 
+class LeavesSandbox(msgspec.Struct, frozen=True):
+    """Runs outside the session's sandbox; `why` is the model's reason."""
+
+    why: str = ""
+
+
+START_AGENT: Final = "start_agent"
+"""The tool that starts another agent; it cannot be allowed, as its rule would allow any agent's program."""
+
+
+class StartsAgent(msgspec.Struct, frozen=True):
+    """Starts a program that acts on its own; `is_contained` says whether a sandbox holds it."""
+
+    is_contained: bool
+    only_reads: bool = False
+    """Whether the sandbox lets it write nothing."""
+
+
+class OwnWords(msgspec.Struct, frozen=True):
+    """Does what another agent describes in its own words, which prove nothing."""
+
+
 class SelfRated(msgspec.Struct, frozen=True):
     """A risk that the tool itself declares, with a short reason."""
 
@@ -92,4 +119,16 @@ class SelfRated(msgspec.Struct, frozen=True):
     reason: str
 
 
-Effect: TypeAlias = RunsCommand | TypesInput | RunsPython | TouchesFile | ReadsURL | UsesPage | CallsServer | SelfRated
+Effect: TypeAlias = (
+    RunsCommand
+    | TypesInput
+    | RunsPython
+    | TouchesFile
+    | ReadsURL
+    | UsesPage
+    | CallsServer
+    | LeavesSandbox
+    | StartsAgent
+    | OwnWords
+    | SelfRated
+)

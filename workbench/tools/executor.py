@@ -9,6 +9,7 @@ from typing import Any, Generic
 import msgspec
 from typing_extensions import TypeVar
 
+from workbench.processes.launch import Launcher
 from workbench.tools.schema import Action, Observation
 
 ActionT = TypeVar("ActionT", bound=Action, default=Any)
@@ -47,6 +48,10 @@ class ToolExecutor(ABC, Generic[ActionT, ObservationT]):
     """Receives output while an action runs; set by a caller that shows it live."""
     side_by_side: bool = False
     """Whether calls of a read-only tool may run concurrently, in any thread; `interrupt` then ends all of them."""
+    sandbox: Launcher | None = None
+    """Starts the programs of this tool; None if it confines none."""
+    program: str = ""
+    """What the program that runs the calls is called where it wants to reach a host, if it runs between calls too."""
     recalls_last: bool = False
     """Whether `recall` needs only the last result, not all of them."""
 
@@ -59,10 +64,7 @@ class ToolExecutor(ABC, Generic[ActionT, ObservationT]):
         return None
 
     def rewound(self, *, files: bool) -> None:
-        """Adapt to a move of the session to another state, which `recall` follows; `files` says whether files changed.
-
-        By default nothing happens.
-        """
+        """Adapt to another state of the session, which `recall` follows; `files` says whether files changed."""
         return None
 
     def preview(self, action: ActionT) -> Sequence[FileChange]:

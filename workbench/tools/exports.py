@@ -58,6 +58,7 @@ EXPORTS: Final[dict[str, tuple[str, ...]]] = {
     "effects": (
         "AssessmentContext",
         "Effect",
+        "LeavesSandbox",
         "ReadsURL",
         "RunsCommand",
         "RunsPython",
@@ -69,6 +70,7 @@ EXPORTS: Final[dict[str, tuple[str, ...]]] = {
         "CmdOutputMetadata",
         "ExecuteBashAction",
         "ExecuteBashObservation",
+        "ExecuteBashInSandbox",
         "execute_bash_tool",
     ),
     "execute_bash.impl": ("BashExecutor",),

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from workbench.protocol.presentation import Presentation
 
@@ -90,8 +91,16 @@ def kind_of(name: str) -> ToolKind:
 
 
 def presentation_of(name: str, arguments: Mapping[str, Any], recorded: Presentation | None = None) -> Presentation:
-    """Return the presentation of a call; the manifest of a built-in tool takes precedence over the `recorded` one."""
+    """Return the presentation of a call; the manifest of a built-in tool takes precedence over the `recorded` one.
+
+    If another agent makes the call, which the latter says, its name precedes that of the manifest.
+    """
     manifest = manifest_of(name)
     if manifest is None:
         return recorded or GENERIC
-    return manifest.variant(arguments) if manifest.variant else manifest.presentation
+    own = manifest.variant(arguments) if manifest.variant else manifest.presentation
+    if recorded is None or not recorded.agent:
+        return own
+    agent = recorded.agent
+    title, headline = f"Let {agent}: {own.title or own.headline}", f"{agent}: {own.headline}"
+    return replace(own, title=title, headline=headline, agent=agent, note=recorded.note)

@@ -9,7 +9,7 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,6 +21,7 @@ from workbench.config.locations import Locations, private_directory
 from workbench.config.toml_file import read_small_file
 from workbench.errors import UsageError
 from workbench.files.state_files import replace_json
+from workbench.tools.hook_files import hook_files
 
 TOOLS: Final = ".ohw/tools"
 RULES: Final = ".ohw/rules.toml"
@@ -30,7 +31,7 @@ AGENTS: Final = (".agents/agents", ".ohw/agents")
 COMMANDS: Final = (".ohw/commands", ".agents/commands", ".claude/commands")
 """The directories of custom commands, Markdown files at most two directories deep."""
 _MARK: Final = "sha256:"
-_NOTHING: Final = "nothing"
+NOTHING: Final = "nothing"
 """Stands for the content of a directory without such files; the agreement does not cover files added later."""
 _MOST_FILES: Final = 500
 Origin: TypeAlias = Literal["user", "settings"]
@@ -48,6 +49,8 @@ class Agreement(msgspec.Struct, frozen=True):
     by: Origin
     at: str = ""
     is_revoked: bool = False
+    image: str = ""
+    """The hash of the files that decide on the container, if the user agreed to those too."""
 
     def is_valid(self, named: Container[str]) -> bool:
         """Return whether the agreement applies, given the real paths of the directories that the settings name."""
@@ -56,14 +59,16 @@ class Agreement(msgspec.Struct, frozen=True):
     def stored(self) -> dict[str, Any]:
         """Return the entry of the file."""
         revoked = {"revoked": True} if self.is_revoked else {}
-        return {"content": self.content, "by": self.by, "at": self.at, **revoked}
+        image = {"image": self.image} if self.image else {}
+        return {"content": self.content, "by": self.by, "at": self.at, **image, **revoked}
 
 
 def brought(workspace: Path) -> Sequence[Path]:
     """Return the files that are used only if the directory is trusted.
 
-    These are tools and all files beside them, rules, MCP servers, kinds of sub-agents, and custom commands. Compiled
-    files are included: a tool that imports `helper` may load `__pycache__/helper.cpython-311.pyc`.
+    These are tools and all files beside them, rules, MCP servers, kinds of sub-agents, custom commands, and hooks with
+    the files that they run. Compiled files are included: a tool that imports `helper` may load
+    `__pycache__/helper.cpython-311.pyc`.
     """
     try:
         files = _files_in(workspace / TOOLS)
@@ -72,7 +77,8 @@ def brought(workspace: Path) -> Sequence[Path]:
         agents = [path for name in AGENTS for path in agent_files(workspace / name)]
         commands = [path for name in COMMANDS for path in command_files(workspace / name)]
         own_tools = sorted(files) if has_tools else ()
-        return [*own_tools, *(path for path in single if path.is_file()), *agents, *commands]
+        files = [*own_tools, *(path for path in single if path.is_file()), *agents, *commands, *hook_files(workspace)]
+        return list(dict.fromkeys(files))
     except OSError:
         return ()
 
@@ -117,6 +123,37 @@ def is_trusted(workspace: Path, trusted: Iterable[str]) -> bool:
     """Return whether the user agreed to the current files of this directory; a path alone is not an agreement."""
     marks = {each for each in trusted if each.startswith(_MARK)}
     return bool(marks) and fingerprint(workspace) in marks
+
+
+def is_agreed(locations: Locations, workspace: Path, trusted: Iterable[str]) -> bool:
+    """Return whether the user agreed to this directory, also while it has none of these files."""
+    entry = _read(locations).get(str(workspace.resolve()))
+    named = {_content_of(each)[0] for each in trusted if not each.startswith(_MARK)}
+    return entry is not None and _standing(entry, named) in ("trusted", "nothing yet")
+
+
+def image_mark(files: Mapping[Path, bytes]) -> str:
+    """Return the hash of the paths and the contents of the files that decide on the container."""
+    whole = hashlib.sha256()
+    for file, content in sorted(files.items()):
+        whole.update(os.fsencode(file) + b"\0" + hashlib.sha256(content).digest())
+    return _MARK + whole.hexdigest()
+
+
+def may_build(locations: Locations, workspace: Path, trusted: Iterable[str], mark: str) -> bool:
+    """Return whether the user agreed to this directory, and to a container from the files with this mark in it.
+
+    If only the settings name the directory, the first file that is found is stored as if the user had agreed to it.
+    """
+    trusted, path = tuple(trusted), str(workspace.resolve())
+    if not is_agreed(locations, workspace, trusted):
+        return False
+    entry = _read(locations)[path]
+    if entry.image or entry.by == "user":
+        return entry.image == mark
+    with suppress(UsageError):
+        _change(locations, lambda entries: {**entries, path: msgspec.structs.replace(entry, image=mark)})
+    return True
 
 
 def untrusted_notices(workspace: Path, trusted: Iterable[str]) -> list[str]:
@@ -177,19 +214,25 @@ def _standing(entry: Agreement, named: Container[str]) -> Standing:
     path = Path(entry.path)
     if not path.is_dir():
         return "missing" if entry.content else "not there yet"
-    if entry.content == _NOTHING:
+    if entry.content == NOTHING:
         return "changed" if brought(path) else "nothing yet"
     return "trusted" if fingerprint(path) == entry.content else "changed"
 
 
-def agree(locations: Locations, workspace: Path, content: str, named: Iterable[str] = ()) -> None:
+def agree(locations: Locations, workspace: Path, content: str, named: Iterable[str] = (), image: str = "") -> None:
     """Store that the user agreed to this content, replacing an earlier agreement for the directory.
 
+    `image` is the mark of files that decide on the container; without one, an earlier one remains.
     If the settings name the directory, the agreement applies only while they do. Raises UsageError.
     """
     path = str(workspace.resolve())
     by: Origin = "settings" if path in dict(map(_content_of, named)) else "user"
-    _change(locations, lambda entries: {**entries, path: Agreement(path, content, by, _now())})
+
+    def changed(entries: dict[str, Agreement]) -> dict[str, Agreement]:
+        mark = image or (entries[path].image if path in entries else "")
+        return {**entries, path: Agreement(path, content, by, _now(), image=mark)}
+
+    _change(locations, changed)
 
 
 def revoke(locations: Locations, paths: Iterable[str], named: Iterable[str] = ()) -> None:
@@ -222,7 +265,7 @@ def _content_of(directory: str) -> tuple[str, str]:
             return str(path), ""
     except (OSError, RuntimeError, ValueError):  # no such user, links in a circle, no possible name
         return directory, ""
-    return str(path), fingerprint(path) or ("" if brought(path) else _NOTHING)
+    return str(path), fingerprint(path) or ("" if brought(path) else NOTHING)
 
 
 def _change(locations: Locations, change: Callable[[dict[str, Agreement]], dict[str, Agreement]]) -> None:
@@ -260,4 +303,4 @@ def _entry(path: str, value: object) -> Agreement | None:
         return None
     at = str(value.get("at") or "")
     by: Origin = "user" if at and value.get("by") != "settings" else "settings"
-    return Agreement(path, value["content"], by, at, bool(value.get("revoked")))
+    return Agreement(path, value["content"], by, at, bool(value.get("revoked")), str(value.get("image") or ""))

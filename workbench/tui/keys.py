@@ -78,6 +78,15 @@ def read_keymap(keys: Mapping[str, str], file: Path | None = None) -> Keymap:
     return Keymap({name: key for name, key in keys.items() if name not in problems}, tuple(problems.values()))
 
 
+def check_key(name: str, text: str, keys: Mapping[str, str]) -> None:
+    """Check the keys that a binding is to have, beside those of the settings. Raises ValueError."""
+    others = {each: key for each, key in keys.items() if each != name}
+    keymap = read_keymap({**others, name: text})
+    if name not in keymap.usable:
+        mine = (name, "there is no key binding")
+        raise ValueError(next(problem for problem in keymap.problems if problem.startswith(mine)))
+
+
 def _ours(base: type[DOMNode]) -> Iterator[type[DOMNode]]:
     for each in base.__subclasses__():
         if each.__module__.startswith("workbench."):

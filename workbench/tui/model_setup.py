@@ -102,6 +102,11 @@ class ModelSetup:
         app, rejected = self._app, self._app.state.rejected_key
         if rejected is None or self._switcher.sources.ways is None:
             return
+        if app.session.machine:
+            # A key that is saved here would not be the one that the engine uses.
+            where = f"the key is that of {app.session.machine}: change it there, then send a message"
+            app.notify(visible(where), severity="warning", markup=False)
+            return
         way = way_of(rejected.model, app.settings, app.state.api_base)
         if needs_sign_in(way.model):
             open_device_sign_in(app, way.model, self._signed_in_again)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from textual.app import App
 from textual.content import Content
@@ -16,12 +17,17 @@ from workbench.client.threads import in_daemon
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.errors import WorkbenchError
+from workbench.protocol.commands import AllowWriting, ListPorts
 from workbench.text import counted, visible
+from workbench.tui.git_pages import open_worktrees, propose_commit, propose_pull_request
 from workbench.tui.messages import DiffChosen, FileChosen, TextChosen
-from workbench.view.state import SessionState
+from workbench.view.app_session import AppSession
+from workbench.view.state import Changed, SessionState
 
 if TYPE_CHECKING:
     from workbench.llm.key_store import Storage
+    from workbench.mcp.config import ServerConfigs
+    from workbench.protocol.live import ListeningPorts
     from workbench.tui.app import WorkbenchApp
     from workbench.tui.palette_entries import PaletteEntry
     from workbench.tui.settings.model_offers import ModelOffer
@@ -127,21 +133,88 @@ def open_rules(
         app.push_screen(RulesScreen(state, rule_set, client.send if client else lambda _: None, where))
 
 
+_OF_ONE_MACHINE: Final = frozenset(("blame", "rules", "hooks", "commit", "pr", "worktree", "trust", "servers", "tools"))
+"""The pages that read settings or files of the machine they run on."""
+
+
 def open_page(app: WorkbenchApp, name: str, argument: str = "") -> None:
-    """Show the page of this name, unless it is shown already; `argument` is a file to blame, or sessions to compare."""
+    """Show the page of this name, unless it is shown already; `argument` follows the command of the page."""
     pages: dict[str, Callable[[], object]] = {
         "blame": lambda: open_blame(app, argument),
         "compare": lambda: open_comparison(app, app.switcher.main.review, argument.split()),
         "rules": lambda: open_rules(app, app.state, app.session.workspace, app.settings.trusted, app.session.client),
+        "hooks": lambda: open_hooks(app, app.settings, app.session.workspace),
         "commit": lambda: app.run_worker(propose_commit(app)),
+        "pr": lambda: app.run_worker(propose_pull_request(app)),
+        "worktree": lambda: open_worktrees(app, argument),
         "decisions": lambda: open_decisions(app, app.state),
+        "sandbox": lambda: open_sandbox(app, app.state, app.settings, app.session),
+        "sandbox write": lambda: allow_writing(app, argument),
+        "sandbox revoke": lambda: allow_writing(app, argument, revoked=True),
         "trust": lambda: open_trusted(app, app.settings),
         "servers": lambda: open_servers(app, app.settings, app.session.workspace),
         "usage": lambda: open_usage(app),
         "problems": app.problems.open,
         "tools": lambda: open_tools(app, app.state, app.session.workspace),
     }
-    pages[name]()
+    if app.session.url is not None and name in _OF_ONE_MACHINE:
+        # The settings and files of this machine do not apply to the session.
+        from workbench.tui.remote_pages import open_remote_page
+
+        open_remote_page(app, app.session.url, name, argument)
+    else:
+        pages[name]()
+
+
+def open_hooks(app: App[Any], settings: Settings, workspace: Path) -> None:
+    """Show the hooks, unless they are shown already."""
+    from workbench.tools.trust import refreshed
+    from workbench.tui.screens.pager import PagerScreen
+    from workbench.view.hook_list import hooks_of, hooks_text
+
+    if not isinstance(app.screen, PagerScreen):
+        where = Locations.from_environment()
+        listed = hooks_of(where, replace(settings, trusted=refreshed(where, settings.trusted)), workspace)
+        app.push_screen(PagerScreen(Content("Hooks"), hooks_text(listed, where)))
+
+
+def open_sandbox(app: App[Any], state: SessionState, settings: Settings, session: AppSession) -> None:
+    """Show what the sandbox confines."""
+    from workbench.tui.screens.pager import PagerScreen
+    from workbench.view.sandbox import sandbox_text
+
+    if isinstance(app.screen, PagerScreen):
+        return
+    url, client = session.url, session.client
+    if url is not None and client is not None:
+        from workbench.tui.screens.sandbox_page import SandboxPage
+        from workbench.view.ports import ports_text
+
+        def page(ports: ListeningPorts | None) -> str:
+            return f"{ports_text(ports, url)}\n\n{sandbox_text(state)}"
+
+        app.push_screen(SandboxPage(page, lambda: client.send(ListPorts())))
+    else:
+        outside = [server.name for server in _servers(settings, session.workspace).servers if server.runs_outside]
+        app.push_screen(PagerScreen(Content("Sandbox"), sandbox_text(state, outside)))
+
+
+def allow_writing(app: WorkbenchApp, directory: str, *, revoked: bool = False) -> None:
+    """Let commands in the sandbox write a directory, or no longer; without one, show what they can write."""
+    if not directory:
+        open_sandbox(app, app.state, app.settings, app.session)
+    elif app.session.client is not None:
+        app.session.client.send(AllowWriting(directory=directory, revoked=revoked))
+
+
+def show_ports(app: App[Any], changed: Changed | None) -> None:
+    """Show the ports that the engine has sent on the page about them, if it is open."""
+    if changed is not None and changed.ports is not None:
+        from workbench.tui.screens.sandbox_page import SandboxPage
+
+        for screen in app.screen_stack:
+            if isinstance(screen, SandboxPage):
+                screen.receive(changed.ports)
 
 
 def open_blame(app: WorkbenchApp, argument: str, lines: Sequence[str] = ()) -> None:
@@ -187,32 +260,6 @@ def open_comparison(app: App[Any], review: Review, others: Sequence[str]) -> Non
         app.push_screen(screen)
 
 
-async def propose_commit(app: WorkbenchApp) -> None:
-    """Put the command that commits the session's changes into the prompt, where the user can edit and send it."""
-    from workbench.tui.widgets.prompt import Prompt
-    from workbench.view.commit_message import MOST_FILES, commit_command, text_at_head, uncommitted
-
-    state, workspace = app.state, app.session.workspace
-    try:
-        files = await in_daemon(lambda: uncommitted(workspace, list(state.changes)))
-        committed = await in_daemon(lambda: text_at_head(workspace)) if files else {}
-    except WorkbenchError as error:
-        app.notify(visible(str(error)), severity="warning", markup=False)
-        return
-    prompt = app.switcher.main.query_one(Prompt)
-    if app.state is not state:
-        return  # another session is shown by now
-    if prompt.text.strip():
-        app.notify("The prompt has text; send or clear it first", severity="warning", markup=False)
-    elif files:
-        has_trailers = app.settings.commit_trailers
-        prompt.restore_text(commit_command(state, files[:MOST_FILES], committed, has_trailers=has_trailers))
-        if len(files) > MOST_FILES:
-            app.notify(f"{MOST_FILES} of {len(files)} files; /commit again for the others", markup=False)
-    else:
-        app.notify("This session has no uncommitted changes", severity="warning", markup=False)
-
-
 def open_decisions(app: App[Any], state: SessionState) -> None:
     """Show the decisions of the session, unless they are shown already."""
     from workbench.tui.screens.decisions import DecisionsScreen
@@ -232,16 +279,21 @@ def open_trusted(app: App[Any], settings: Settings) -> None:
 
 def open_servers(app: App[Any], settings: Settings, workspace: Path) -> None:
     """Show the MCP servers of the user and of the workspace, unless they are shown already."""
-    from workbench.mcp.config import find_servers
     from workbench.mcp.pins import PinStore
-    from workbench.tools.trust import refreshed
     from workbench.tui.screens.mcp_servers import ServersScreen
 
     if not isinstance(app.screen, ServersScreen):
-        where = Locations.from_environment()
-        trusted = refreshed(where, settings.trusted)
-        configs = find_servers(settings.mcpServers, where.settings_file, workspace, trusted)
-        app.push_screen(ServersScreen(configs, PinStore(where)))
+        app.push_screen(ServersScreen(_servers(settings, workspace), PinStore(Locations.from_environment())))
+
+
+def _servers(settings: Settings, workspace: Path) -> ServerConfigs:
+    """Return the MCP servers of the user and of the workspace."""
+    from workbench.mcp.config import find_servers
+    from workbench.tools.trust import refreshed
+
+    where = Locations.from_environment()
+    trusted = refreshed(where, settings.trusted)
+    return find_servers(settings.mcpServers, where.settings_file, workspace, trusted)
 
 
 def open_tools(app: WorkbenchApp, state: SessionState, workspace: Path) -> None:

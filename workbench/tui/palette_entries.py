@@ -12,10 +12,10 @@ from textual.screen import Screen
 
 from workbench.config.modes import MODES
 from workbench.config.settings import Settings
+from workbench.session.file_search import ranking
 from workbench.tui.key_names import key_name
 from workbench.tui.themes import theme_order
 from workbench.view.commands import COMMANDS
-from workbench.view.prompt.completion import ranking
 
 if TYPE_CHECKING:
     from workbench.agent.custom_commands import CommandFile

@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from textual.worker import Worker
 
 from workbench.agent.custom_commands import CustomCommands
 from workbench.client.threads import in_daemon
 from workbench.config.locations import Locations
 from workbench.config.modes import MODE_NAMES, MODES
+from workbench.config.settings import Settings
 from workbench.errors import WorkbenchError
-from workbench.protocol.commands import ChangeSettings, RunUserCommand
+from workbench.protocol.commands import ChangeSettings, FindFiles, RunUserCommand
 from workbench.text import visible
 from workbench.tui.garbage_collection import collect_all
 from workbench.tui.open_screens import open_never_ask, open_sessions, open_trust
@@ -56,6 +58,8 @@ class SessionSources(Struct, frozen=True):
     """Opens a new session with the named model."""
     new: Callable[[SessionState], AppSession] | None = None
     """Opens a new session with the directory, model and mode of the given one."""
+    at: Callable[[SessionState, Path], AppSession] | None = None
+    """Opens a new session in a directory, with the model and mode of the given one."""
     shell: Callable[[], AppSession] | None = None
     """Opens a new session without a model, for the user's shell commands."""
     ways: Callable[[], Sequence[Way]] | None = None
@@ -80,11 +84,18 @@ class SessionSwitcher:
     def make_main(self) -> MainScreen:
         """Return a main screen for the opened session, with the CSS classes of the current terminal size."""
         app, session = self._app, self._app.session
-        offers = ServerOffers(lambda: app.settings, session.workspace)
+        # The servers of another machine are not those in the settings here.
+        offers = ServerOffers(Settings if session.machine else lambda: app.settings, session.workspace)
         commands = CustomCommands(lambda: app.settings, session.workspace, Locations.from_environment())
         keymap = app.terminal.settings.keymap
         composer = Composer(
-            session.workspace, self._history, arguments_of(app), offers=offers, commands=commands, keymap=keymap
+            session.workspace,
+            self._history,
+            arguments_of(app),
+            offers=offers,
+            commands=commands,
+            keymap=keymap,
+            find_remotely=_file_finder(session),
         )
         screen = MainScreen(session, app.state, composer, self.begin_in_shell)
         screen.add_class(*_size_classes(app), update=False)
@@ -95,14 +106,17 @@ class SessionSwitcher:
         """The main screen of the current session."""
         return next(screen for screen in reversed(self._app.screen_stack) if isinstance(screen, MainScreen))
 
-    async def show(self, open_session: Callable[[], AppSession]) -> None:
-        """Show another session; if it cannot be opened, report why and change nothing."""
+    async def show(self, open_session: Callable[[], AppSession]) -> Worker[None] | None:
+        """Show another session, and return the worker that does; if it cannot be opened, report why and change nothing.
+
+        A worker of the app may wait for the result, a part of the screen that is replaced may not.
+        """
         app = self._app
         try:
             session = await in_daemon(open_session)
         except WorkbenchError as error:
             app.notify(visible(str(error)), severity="error", markup=False)
-            return
+            return None
         client, app.session = app.session.client, session
         # Text typed before the first session begins is meant for it.
         typed = "" if client else "".join(prompt.text for prompt in app.screen_stack[0].query(Prompt))
@@ -110,7 +124,7 @@ class SessionSwitcher:
         if client is not None:
             client.close()
         # Run by the app, because the screen to be removed may be the caller: it would wait for its own removal.
-        app.run_worker(self._replace_main("" if session.message else typed))
+        return app.run_worker(self._replace_main("" if session.message else typed))
 
     async def begin_demo(self) -> None:
         """Begin a demo session."""
@@ -118,7 +132,7 @@ class SessionSwitcher:
             await self.show(self.sources.demo)
 
     async def begin_on_model(self, name: str) -> None:
-        """Begin a session with the named model."""
+        """Start a session with the named model."""
         start = self.sources.start
         if start is not None:
             await self.show(lambda: start(name))
@@ -133,6 +147,11 @@ class SessionSwitcher:
         if state.is_running:
             self._app.notify("The previous session continues; /sessions lists it")
 
+    async def begin_in(self, directory: Path) -> Worker[None] | None:
+        """Begin a new session in another directory, with the model and mode of the current one, as `show` does."""
+        begin, state = self.sources.at, self._app.state
+        return await self.show(lambda: begin(state, directory)) if begin is not None else None
+
     async def fork(self, event: str = "") -> None:
         """Show a fork of the session, from the checkpoint with this number or, without one, from its end."""
         fork, state = self.sources.fork, self._app.state
@@ -146,7 +165,7 @@ class SessionSwitcher:
                 self._app.notify("The session it was forked from continues; /sessions lists it")
 
     async def begin_in_shell(self, command: str) -> None:
-        """Begin a session without a model by running a shell command of the user's in it."""
+        """Start a session without a model by running a shell command of the user's in it."""
         if self.sources.shell is not None:
             await self.show(self.sources.shell)
             if self._app.session.client is not None:
@@ -240,6 +259,12 @@ class SessionSwitcher:
         if typed:
             app.screen.query_one(Prompt).restore_text(typed)
         self.ask_trust()
+
+
+def _file_finder(session: AppSession) -> Callable[[str], None] | None:
+    """Return the function that has the engine on another machine find files; None if they are on this one."""
+    client = session.client
+    return (lambda query: client.send(FindFiles(query=query))) if session.machine and client is not None else None
 
 
 def _size_classes(app: WorkbenchApp) -> Iterator[str]:

@@ -5,22 +5,24 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from workbench.client.client import Client
 from workbench.client.deferred_client import DeferredClient
+from workbench.config.devcontainer import files_of_project
 from workbench.config.locations import Locations
 from workbench.config.modes import NEVER
-from workbench.config.settings import NO_MODEL, Settings
+from workbench.config.settings import NO_MODEL, Settings, read_container, wants_never, without_never
 from workbench.demo import DEMO_MODEL, DEMO_PROMPT, DEMO_RULES, copy_demo
 from workbench.files.state_files import on_own_write
 from workbench.processes.spawn import keep_out_of
 from workbench.protocol.commands import NoteWritten
 from workbench.secrets.secret_names import PASSED_ON
-from workbench.session.session_names import state_directory, unsent_directory
+from workbench.session.session_names import session_path, state_directory, unsent_directory
 from workbench.tools.trust import refreshed
 from workbench.tui.app import WorkbenchApp
 from workbench.tui.palette_entries import PastSession
@@ -28,11 +30,15 @@ from workbench.tui.session_switcher import SessionSources
 from workbench.tui.settings.apply import apply_settings
 from workbench.tui.settings.providers import Way, ways
 from workbench.tui.settings.settings_model import SettingsModel
+from workbench.tui.textual_seam.crash import print_instead_of_traceback
 from workbench.view.app_session import AppSession
-from workbench.view.approval.never_ask import NeverAskQuestion, wants_never, without_never
+from workbench.view.approval.never_ask import NeverAskQuestion
 from workbench.view.approval.trust import trust_question
 from workbench.view.farewell import farewell
 from workbench.view.state import SessionState
+
+if TYPE_CHECKING:
+    from workbench.client.remote_client import RemoteClient
 
 _TURN = 0.001
 """Switch interval of threads, in seconds; short, because keys are read and frames written in other threads."""
@@ -49,22 +55,28 @@ def open_screen(
     prompt: str = "",
     session_id: str | None = None,
     demo: bool = False,
+    remote: RemoteClient | None = None,
+    new_id: str = "",
+    is_viewer: bool = False,
+    ends_run: bool = True,
 ) -> int:
-    """Show a new session, the session `session_id` or the demo until the app ends, and return the exit code.
+    """Show a new session, the session `session_id`, the demo or a `remote` session until the app ends; return its code.
 
-    The engine starts after the first frame.
+    The engine starts after the first frame, except on another machine. A new session gets `new_id` as its id, or one of
+    its own. A viewer shows a running session and can do nothing to it. A signal, such as that of a closed terminal,
+    ends the run too, unless `ends_run` is false.
     """
-    _prepare_process()
+    _prepare_process(locations)
     PASSED_ON.set(settings.pass_env)
-    opener = Opener(locations, settings)
-    session = opener.demo() if demo else opener.session(workspace, prompt, session_id)
+    opener = Opener(locations, settings, new_ids=[new_id] if new_id else [], is_viewer=is_viewer)
+    session = opener.demo() if demo else opener.session(workspace, prompt, session_id, remote)
     settings_model = SettingsModel(locations, settings)
     app = WorkbenchApp(
         session,
         settings,
-        opener.sources(workspace),
+        SessionSources() if is_viewer else opener.sources(workspace),
         themes=locations.themes,
-        history=locations.prompt_history,
+        history=None if is_viewer else locations.prompt_history,  # prompts of all sessions
         settings_file=locations.settings_file,
         settings_model=settings_model,
     )
@@ -73,12 +85,24 @@ def open_screen(
     compared = tuple(Path(os.path.realpath(each)) for each in (locations.config, locations.data / "mcp"))
     on_own_write(partial(_notify_engine, app, compared))
     code = app.run(mouse=bool(settings.terminal.get("mouse", True)))
+    _leave(app, locations, ends_run=ends_run)
+    return code if code is not None else app.return_code or 0
+
+
+def _leave(app: WorkbenchApp, locations: Locations, *, ends_run: bool) -> None:
+    """Leave the engine, and print how the session is resumed."""
     if app.session.client is not None:
-        app.session.client.close(stop=app.return_code is not None and app.return_code > 128)  # a signal ended it
+        by_signal = app.return_code is not None and app.return_code > 128
+        app.session.client.close(stop=by_signal and ends_run)
     message = farewell(locations, app.state)
     if message:
         sys.stdout.write(message + "\n")
-    return code if code is not None else app.return_code or 0
+
+
+def _crash_line(locations: Locations, error: BaseException) -> str:
+    from workbench.files.crash_reports import crash_line
+
+    return crash_line("screen", error, locations)
 
 
 def _notify_engine(app: WorkbenchApp, compared: Sequence[Path], path: str, digest: bytes) -> None:
@@ -88,8 +112,9 @@ def _notify_engine(app: WorkbenchApp, compared: Sequence[Path], path: str, diges
         client.send(NoteWritten(path=path, digest=digest.hex()))
 
 
-def _prepare_process() -> None:
-    """Configure the process: thread switching, environment variables and garbage collection."""
+def _prepare_process(locations: Locations) -> None:
+    """Configure the process: crashes, thread switching, environment variables and garbage collection."""
+    print_instead_of_traceback(partial(_crash_line, locations))
     sys.setswitchinterval(_TURN)
     for name in _SIZE:
         os.environ.pop(name, None)
@@ -111,6 +136,9 @@ class Opener:
     settings: Settings
     refused: set[str] = field(default_factory=set)
     """Hashes of the directory contents that the user has refused to trust; kept until the process ends."""
+    new_ids: list[str] = field(default_factory=list)
+    """The ids for the next new sessions; without any, each gets one of its own."""
+    is_viewer: bool = False
 
     def update_settings(self, settings: Settings) -> None:
         """Use these settings for sessions that are opened from now on."""
@@ -122,6 +150,7 @@ class Opener:
             demo=self.demo,
             start=partial(self.on_model, workspace=workspace),
             new=partial(self.like, workspace),
+            at=self.in_directory,
             shell=partial(self.without_model, workspace),
             ways=self.ways,
             sessions=self.past,
@@ -129,14 +158,24 @@ class Opener:
             fork=self.fork,
         )
 
-    def session(self, workspace: Path, prompt: str = "", session_id: str | None = None) -> AppSession:
-        """Return a new session, or the existing one with that id; a new one has no client if no model is set."""
+    def session(
+        self, workspace: Path, prompt: str = "", session_id: str | None = None, remote: RemoteClient | None = None
+    ) -> AppSession:
+        """Return a new session, the existing one with that id, or that on another machine.
+
+        A new one has no client if no model is set.
+        """
+        if remote is not None:
+            return self.remote(remote, prompt)
         unsent = None if session_id or prompt else unsent_directory(self.locations, workspace)
         if not (self.settings.model or session_id):
             return AppSession(None, workspace, prompt, unsent=unsent)
         keep_out_of(workspace)
+        if self.is_viewer:
+            return AppSession(DeferredClient(lambda: self._client(self.settings, workspace, "", session_id)), workspace)
         trusted = refreshed(self.locations, self.settings.trusted)
-        asked = trust_question(self.locations, workspace, trusted, self.refused)
+        files = files_of_project(read_container(self.settings.container), workspace)
+        asked = trust_question(self.locations, workspace, trusted, self.refused, files)
         never_ask = NeverAskQuestion() if wants_never(self.settings, is_new=session_id is None) else None
 
         def client() -> Client:
@@ -170,12 +209,21 @@ class Opener:
 
         The mode that never asks is not copied.
         """
+        if origin := self._origin(state):
+            mode = Settings().mode if state.mode == NEVER else state.mode
+            return self._new_remote(origin, {"model": state.model, "mode": mode})
+        return self.session(start) if state.scripted else self.in_directory(state, Path(state.workspace))
+
+    def in_directory(self, state: SessionState, directory: Path) -> AppSession:
+        """Return a new session in a directory, with the model and mode of another; not with the mode that never asks.
+
+        The demo's model is not copied either.
+        """
         if state.scripted:
-            return self.session(start)
-        model = self.settings.model if state.model == NO_MODEL else state.model
+            return self.session(directory)
+        model = self.settings.model if state.model in ("", NO_MODEL) else state.model
         mode = self.settings.mode if state.mode == NEVER else state.mode
-        settings = replace(self.settings, model=model, mode=mode)
-        return replace(self, settings=settings).session(Path(state.workspace))
+        return replace(self, settings=replace(self.settings, model=model, mode=mode)).session(directory)
 
     def without_model(self, workspace: Path) -> AppSession:
         """Return a new session without a model, for the user's own commands; a model can be chosen for it later."""
@@ -188,7 +236,7 @@ class Opener:
     def demo(self) -> AppSession:
         """Return a session with the scripted model in a fresh copy of the demo project. Raises UsageError."""
         workspace = copy_demo()
-        settings = replace(self.settings, model=DEMO_MODEL, tools={}, mcpServers={}, rules=DEMO_RULES)
+        settings = replace(self.settings, model=DEMO_MODEL, tools={}, mcpServers={}, hooks=(), rules=DEMO_RULES)
         if wants_never(settings, is_new=True):
             settings = without_never(settings)  # the demo shows how approvals are asked for
         return AppSession(
@@ -214,7 +262,12 @@ class Opener:
         """
         from workbench.session.storage.session_list import find_session
 
-        workspace = Path(find_session(self.locations, name).workspace)
+        entry = find_session(self.locations, name)
+        if entry.origin:
+            from workbench.client.remote_client import copied_session
+
+            return self.remote(copied_session(self.locations, entry.id, entry.origin, {}, may_ask=False))
+        workspace = Path(entry.workspace)
         return replace(self, settings=_without_session_flags(self.settings)).session(workspace, session_id=name)
 
     def fork(self, name: str, event: int | None) -> AppSession:
@@ -223,10 +276,29 @@ class Opener:
 
         return self.resume(fork_at(self.locations, name, event).id)
 
+    def remote(self, client: RemoteClient, prompt: str = "") -> AppSession:
+        """Return a session on another machine, to which the client is connected."""
+        url = client.session.url
+        keep = partial(state_directory, self.locations)
+        return AppSession(client, url.display_path, prompt, keep=keep, url=url, machine=url.destination_in_url)
+
+    def _origin(self, state: SessionState) -> str:
+        """Return the URL of a session that is on another machine."""
+        from workbench.session.storage.origin import origin_of
+
+        return origin_of(session_path(self.locations, state.session_id)) if state.session_id else ""
+
+    def _new_remote(self, origin: str, flags: Mapping[str, str]) -> AppSession:
+        from workbench.client.remote_client import new_session
+        from workbench.client.ssh_url import SshUrl
+
+        return self.remote(new_session(self.locations, SshUrl.parse(origin), "", flags, may_ask=False))
+
     def _client(self, settings: Settings, workspace: Path, hint: str, session_id: str | None) -> Client:
         from workbench.client.engine_client import EngineClient
         from workbench.engine.launch import Launch
         from workbench.session.session_names import new_id
 
-        name = session_id or new_id(hint or workspace.name)
-        return EngineClient(Launch(self.locations, settings, name, str(workspace), is_new=session_id is None))
+        name = session_id or (self.new_ids.pop() if self.new_ids else new_id(hint or workspace.name))
+        launch = Launch(self.locations, settings, name, str(workspace), is_new=session_id is None)
+        return EngineClient(launch, is_viewer=self.is_viewer)

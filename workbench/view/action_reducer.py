@@ -254,7 +254,7 @@ def user_command(state: SessionState, event: UserCommand) -> Changed:
         number=state.action_count,
         action_id=event.action_id,
         tool=SHELL,
-        arguments={"command": event.command},
+        arguments={"command": event.command, **({"outside_sandbox": True} if event.outside else {})},
         phase="approved",
         at=event.at,
         decided_by="person",

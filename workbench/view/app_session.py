@@ -11,6 +11,7 @@ from msgspec import Struct
 from workbench.client.client import Client
 
 if TYPE_CHECKING:
+    from workbench.client.ssh_url import SshUrl
     from workbench.view.approval.never_ask import NeverAskQuestion
     from workbench.view.approval.trust import TrustQuestion
 
@@ -29,3 +30,8 @@ class AppSession(Struct, frozen=True):
     """Returns the directory for the screen's files about a session, given the session's id."""
     unsent: Path | None = None
     """The directory for text typed before a new session has its first message."""
+    url: SshUrl | None = None
+    """Where the session is on another machine."""
+    machine: str = ""
+    """The user and the host over ssh if the session is on another machine; `workspace` then leads nowhere on this one.
+    """

@@ -43,7 +43,16 @@ COMMANDS = (
     SlashCommand(
         "blame", "who wrote each line: action, prompt and model, or you", "app.page('blame')", argument="FILE"
     ),
-    SlashCommand("commit", "propose a git commit of what the agent changed, to edit first", "app.page('commit')"),
+    SlashCommand(
+        "commit", "propose a git commit of what is staged, or the agent changed, to edit first", "app.page('commit')"
+    ),
+    SlashCommand("pr", "propose a pull request: push the branch and open it, to edit first", "app.page('pr')"),
+    SlashCommand(
+        "worktree",
+        "start a session in its own git worktree and branch; without a name: list, merge back, remove",
+        "app.page('worktree')",
+        argument="NAME",
+    ),
     SlashCommand("rewind", "go back: conversation, files or both, with a preview", "past('rewind')"),
     SlashCommand("time", "look back: the session as it was at any event", "past('time')"),
     SlashCommand("fork", "continue in a new session, from here or from an earlier event", "app.fork", argument="EVENT"),
@@ -53,7 +62,21 @@ COMMANDS = (
     ),
     SlashCommand("copy", "copy the last answer, or the Nth last", "copy_answer", argument="N"),
     SlashCommand("rules", "allow / ask / deny rules: view, test, add", "app.page('rules')"),
+    SlashCommand("hooks", "programs that run at events: source and state of each", "app.page('hooks')"),
     SlashCommand("decisions", "who or what allowed each action, here or in all sessions", "app.page('decisions')"),
+    SlashCommand("sandbox", "what the agent's commands can reach", "app.page('sandbox')"),
+    SlashCommand(
+        "sandbox write",
+        "let commands write a directory in this session",
+        "app.page('sandbox write')",
+        argument="DIRECTORY",
+    ),
+    SlashCommand(
+        "sandbox revoke",
+        "let commands no longer write a directory",
+        "app.page('sandbox revoke')",
+        argument="DIRECTORY",
+    ),
     SlashCommand("trust", "directories whose own tools, rules and servers are used: view, revoke", "app.page('trust')"),
     SlashCommand(
         "tools",
@@ -89,6 +112,12 @@ def command_named(name: str) -> SlashCommand | None:
     return _BY_NAME.get(name)
 
 
+def takes_argument(name: str) -> bool:
+    """Return whether there is a command of that name, and an argument follows it."""
+    command = command_named(name)
+    return command is not None and bool(command.argument)
+
+
 def words_after(name: str) -> dict[str, str]:
     """Return the second words that turn this command into another one, each with the other command's description."""
     both = (command.name.split(" ", 1) for command in COMMANDS if " " in command.name)
@@ -103,10 +132,18 @@ def parse_command(text: str) -> tuple[SlashCommand, str] | None:
     whole = _BY_NAME.get(" ".join(line[1:].split()))
     if whole is not None:
         return whole, ""
-    name, _, argument = line[1:].partition(" ")
+    name, argument = _split(line[1:])
     command = _BY_NAME.get(name)
     if command is None or (argument.strip() and not command.argument):
         if command is not None:
             raise UnknownCommand(f"/{name} takes no arguments")
         raise UnknownCommand(f"there is no /{first_line(name, 40)}{near(name, _BY_NAME)}; / lists all")
     return command, argument.strip()
+
+
+def _split(line: str) -> tuple[str, str]:
+    """Return the name of the command in a line, which may have two words, and what follows it."""
+    first, _, rest = line.partition(" ")
+    second, _, argument = rest.lstrip().partition(" ")
+    name = f"{first} {second}"
+    return (name, argument) if name in _BY_NAME else (first, rest)

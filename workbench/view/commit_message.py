@@ -64,6 +64,16 @@ def commit_command(
     return f"!{git} add -A -- {names} && {git} commit {parts} -- {names}"
 
 
+def staged_commit_command(
+    state: SessionState, files: Sequence[str], committed: Mapping[str, str | None], *, has_trailers: bool
+) -> str:
+    """Return the line for the prompt that commits exactly what is staged, which is in these files."""
+    message = " ".join(
+        f"-m {shlex.quote(part)}" for part in message_parts(state, files, committed, has_trailers=has_trailers)
+    )
+    return f"!git -C {shlex.quote(state.workspace)} commit {message}"
+
+
 def message_parts(
     state: SessionState, files: Sequence[str], committed: Mapping[str, str | None], *, has_trailers: bool
 ) -> list[str]:

@@ -20,6 +20,7 @@ from workbench.protocol.presentation import Presentation
 from workbench.secrets.masker import SecretMasker
 from workbench.session.storage.decision_log import RecordedDecision, Unreadable
 from workbench.text import first_line, visible
+from workbench.tools.ask_human.question import who_asks
 from workbench.tools.manifest import presentation_of
 from workbench.view import clock
 from workbench.view.formatting.actions import headline, icon
@@ -188,7 +189,7 @@ def details_of(row: DecisionRow) -> str:
         f"{one.risk} (agent: {one.model_risk})",
         first_line("; ".join(one.reasons), 200),
         f"note: {first_line(one.note, 200)}" if one.note else "",
-        f"by the sub-agent {first_line(one.agent, 60)}" if one.agent else "",
+        f"by {who_asks(first_line(one.agent, 60))}" if one.agent else "",
         f"{one.session} #{one.seq}",
     ]
     return visible(" · ".join(part for part in parts if part), lines=False)

@@ -8,6 +8,7 @@ from pathlib import Path
 from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.session.session_names import session_path
+from workbench.session.storage.origin import origin_of
 from workbench.session.storage.store import Store
 from workbench.text import counted, visible_path
 from workbench.view.state import SessionState, UserItem
@@ -27,7 +28,7 @@ def farewell(locations: Locations, state: SessionState) -> str:
         return f"The session may not be saved: {error}"
     if not is_saved:
         return f"The last events of this session are not saved in {path}."
-    if state.workspace and not Path(state.workspace).is_dir():
+    if state.workspace and not Path(state.workspace).is_dir() and not origin_of(path):
         directory = visible_path(state.workspace)
         return f"Saved in {path}\nIts directory {directory} is missing; once restored: ohw resume {state.session_id}"
     return " · ".join([*_totals(state), f"Resume with: ohw resume {state.session_id}"])

@@ -43,6 +43,7 @@ _COMPLETED: Final[dict[str, tuple[str, NoticeKind]]] = {
 }
 """The notice of a run that the agent ended although the task is not completed."""
 READ_ONLY: Final = "Read-only: another screen controls this session. /pen takes control"
+_VIEW: Final = "Read-only: this view follows the session and controls nothing"
 _MOST_PATHS: Final = 5
 _FINAL_AMONG: Final = 20
 """The number of items at the end that are searched for the final message of a run."""
@@ -50,9 +51,9 @@ _FINAL_AMONG: Final = 20
 _WHY_CONDENSED: Final = {
     "asked": "requested by the agent",
     "person": "requested by you",
-    "overflow": "the context was full",
-    "tokens": "the context was almost full",
-    "events": "the history had grown long",
+    "overflow": "context full",
+    "tokens": "context almost full",
+    "events": "long history",
 }
 
 
@@ -132,7 +133,7 @@ def nudge_notice(event: AgentNudged) -> NoticeItem:
 
 def condensed_notice(event: HistoryCondensed) -> NoticeItem:
     """Return the notice about a compaction, naming the events; the summary is its detail."""
-    text = f"Compacted events {event.first} to {event.last}: {_WHY_CONDENSED[event.reason]}"
+    text = f"Compacted events {event.first}–{event.last} ({_WHY_CONDENSED[event.reason]})"
     return NoticeItem(event.seq, text, detail=event.summary, title="Summary of the history")
 
 
@@ -155,13 +156,23 @@ def settings_notice(event: SettingsChanged) -> NoticeItem:
         f"mode changed to: {MODE_NAMES[event.mode]}" if event.mode else "",
         f"model changed to: {event.model}" if event.model else "",
         f"at most {event.max_steps} steps a run" if event.max_steps is not None else "",
-        f"session rule added: {event.rule}" if event.rule else "",
+        _added_rule(event.rule) if event.rule else "",
         f"session rule removed: {event.dropped_rule}" if event.dropped_rule else "",
         f"session renamed to {event.title or 'its first message'}" if event.title is not None else "",
     ]
     changed = [part for part in parts if part]
     text = ", ".join(changed)
     return NoticeItem(event.seq, f"{text[:1].upper()}{text[1:]}", is_mode=bool(event.mode) and len(changed) == 1)
+
+
+def _added_rule(rule: str) -> str:
+    directory = rule.removeprefix(_GRANTS)
+    if directory == rule:
+        return f"session rule added: {rule}"
+    return f"commands may write {directory} in this session, which undo does not cover"
+
+
+_GRANTS: Final = "allow sandbox_write in "
 
 
 def branch_notice(branch: Branch) -> NoticeItem:
@@ -188,8 +199,15 @@ def rewind_notice(event: Rewound) -> NoticeItem:
     return NoticeItem(event.seq, "; ".join(parts), "warning" if event.conflicts else "info")
 
 
+def read_only_line(state: SessionState) -> str:
+    """Return why this front end does not control the session, and how it could."""
+    return _VIEW if state.is_viewer else READ_ONLY
+
+
 def control_notice(state: SessionState, control: ControlState) -> NoticeItem | None:
     """Return the notice that another front end took or passed control, or attached; None if one of several left."""
+    if control.is_viewer:
+        return None if state.is_viewer else NoticeItem(0, _VIEW)
     if control.has_control and not state.has_control:
         return NoticeItem(0, "This screen controls the session now")
     if not control.has_control and state.has_control:

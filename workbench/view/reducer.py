@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
-from workbench.client.client import CommandRefused, Disconnected, EngineNotice, EngineStalled
+from workbench.client.client import CommandRefused, Disconnected, EngineNotice, EngineStalled, Reconnected
 from workbench.protocol.usage import CHARACTERS_PER_TOKEN
 from workbench.view import action_reducer
 from workbench.view.attachment_chips import chips_of, command_chip, with_resources
 from workbench.view.fallback_line import fallback_line
+from workbench.view.hooks import hook_notice
 from workbench.view.notices import (
     NoticeKind,
     branch_notice,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
         UserMessage,
         VersionTaken,
     )
+    from workbench.protocol.hook_run import HookRan
     from workbench.protocol.live import CallProgress, ControlState, EngineState, ReasoningDelta, TextDelta
     from workbench.session.storage.paging import Branch
 
@@ -86,13 +88,20 @@ def engine_state(state: SessionState, event: EngineState) -> Changed:
     state.work_detail = event.detail
     state.model_url, state.fallback_model = event.address, event.model
     state.unsaved = event.detail.startswith("not saved")
+    if event.sandbox:
+        state.sandbox, state.sandbox_reason = event.sandbox, event.sandbox_reason
+        state.sandbox_limit = event.sandbox_limit
+        state.sandbox_granted, state.sandbox_refused = event.sandbox_granted, event.sandbox_refused
+    if event.container:
+        state.container, state.container_phase = event.container, event.container_phase
+        state.container_failure, state.container_network = event.container_failure, event.container_network
     return Changed(updated=_leave_queue(state, lambda item: item.seq <= event.sent), status=True)
 
 
 def control_state(state: SessionState, event: ControlState) -> Changed:
     """Apply which front end controls the session."""
     notice = control_notice(state, event)
-    state.has_control, state.others = event.has_control, event.others
+    state.has_control, state.others, state.is_viewer = event.has_control, event.others, event.is_viewer
     changed = Changed(status=True, waiting=True)
     return changed.merge(added(state, notice)) if notice else changed
 
@@ -110,7 +119,15 @@ def link_lost(state: SessionState, lost: Disconnected) -> Changed:
     if state.live is not None:
         changed.merge(cut_short(state))
     kind: NoticeKind = "error" if lost.for_good else "warning"
-    return changed.merge(added(state, NoticeItem(0, lost.reason, kind, refuses=True)))
+    return changed.merge(added(state, NoticeItem(0, lost.reason, kind))).merge(Changed(refused=lost.reason))
+
+
+def _refused(state: SessionState, reason: str) -> Changed:
+    """Append a notice, or report the notice before it again if it says the same."""
+    last = state.items[-1] if state.items else None
+    if isinstance(last, NoticeItem) and (last.seq, last.text) == (0, reason):
+        return Changed(updated=[last], refused=reason)
+    return added(state, NoticeItem(0, reason, "warning")).merge(Changed(refused=reason))
 
 
 def _engine_stalled(state: SessionState, stalled: EngineStalled) -> Changed:
@@ -119,6 +136,25 @@ def _engine_stalled(state: SessionState, stalled: EngineStalled) -> Changed:
         NoticeItem(0, stalled.reason, "warning") if stalled.reason else NoticeItem(0, "The agent process continues")
     )
     return added(state, notice).merge(Changed(status=True))
+
+
+def _connection_changed(state: SessionState, message: Disconnected | EngineStalled | Reconnected) -> Changed:
+    if isinstance(message, Disconnected):
+        return link_lost(state, message)
+    return _engine_stalled(state, message) if isinstance(message, EngineStalled) else _reconnected(state, message)
+
+
+def _reconnected(state: SessionState, message: Reconnected) -> Changed:
+    """Drop what was streamed before the break: it comes again."""
+    changed = Changed(live=state.live is not None, status=True)
+    state.stalled, state.live, state.call = "", None, None
+    state.has_control, state.others = True, 0
+    if state.work == "lost":
+        state.work, state.work_detail = "idle", ""
+    for item in state.running.values():
+        item.output = ""
+        changed.updated.append(item)
+    return changed.merge(added(state, NoticeItem(0, message.text)))
 
 
 def cut_short(state: SessionState) -> Changed:
@@ -141,12 +177,10 @@ __all__ = ["Changed", "apply"]
 
 def apply(state: SessionState, message: Incoming | Branch) -> Changed:
     """Apply one message from the client to the state and return the changes; a stored event is applied only once."""
-    if isinstance(message, Disconnected):
-        return link_lost(state, message)
-    if isinstance(message, EngineStalled):
-        return _engine_stalled(state, message)
+    if isinstance(message, Disconnected | EngineStalled | Reconnected):
+        return _connection_changed(state, message)
     if isinstance(message, CommandRefused):
-        return added(state, NoticeItem(0, message.reason, "warning", refuses=True))
+        return _refused(state, message.reason)
     if isinstance(message, EngineNotice):
         return added(state, NoticeItem(0, message.text, "warning"))
     if seq := getattr(message, "seq", 0):
@@ -289,6 +323,15 @@ def _output_dropped(state: SessionState, event: OutputDropped) -> Changed:
     return added(state, dropped_notice(event, item)).merge(Changed(status=True))
 
 
+def _hook_ran(state: SessionState, event: HookRan) -> Changed:
+    item, notice = state.actions.get(event.action_id), hook_notice(event)
+    changed = Changed()
+    if item is not None:
+        item.hooks += (event,)
+        changed.updated.append(item)
+    return changed.merge(added(state, notice)) if notice is not None else changed
+
+
 def _agent_nudged(state: SessionState, event: AgentNudged) -> Changed:
     return added(state, nudge_notice(event))
 
@@ -377,6 +420,7 @@ _REDUCERS: Final[dict[str, Callable[[SessionState, Any], Changed]]] = {
     "model_asked": _spent,
     "version_taken": _version_taken,
     "agent_nudged": _agent_nudged,
+    "hook_ran": _hook_ran,
     "history_condensed": _history_condensed,
     "condensing_asked": _condensing_asked,
     "condensing_undone": _condensing_undone,
@@ -396,5 +440,7 @@ _REDUCERS: Final[dict[str, Callable[[SessionState, Any], Changed]]] = {
     "prompt_ready": lambda state, event: Changed(prompt=event.text),
     "rewind_ready": lambda state, event: Changed(rewind=event),
     "changes_rated": lambda state, event: Changed(rated=event),
+    "listening_ports": lambda state, event: Changed(ports=event),
+    "matching_files": lambda state, event: Changed(files=event),
 }
 _DELEGATE_REDUCERS: Final = _REDUCERS | {"model_responded": _delegate_response, "history_condensed": _spent}

@@ -147,7 +147,7 @@ def _text(checkpoint: Checkpoint, workspace: str) -> str:
 def checkpoint_row(row: CheckpointRow, width: int, now: datetime) -> Line:
     """Return one row of exactly `width` cells; actions are indented below their message."""
     head = [Piece(pad(when(row.at, now), 6, right=True), "dim"), Piece(" ")] if width >= _WITH_TIME else []
-    head.append(Piece("↳ " if row.is_branch else "  · " if row.is_action else "› ", "dim"))
+    head.append(Piece("↳ " if row.is_branch else "  · " if row.is_action else "", "dim"))
     tail: Line = []
     if width >= _WITH_LINES:
         tail += [Piece(pad(counted(len(row.files), "file") if row.files else "", 10, right=True), "dim")]
@@ -156,8 +156,7 @@ def checkpoint_row(row: CheckpointRow, width: int, now: datetime) -> Line:
     if width >= _WITH_COST:
         tail += [Piece(pad(_dollars(row.cost), 9, right=True), "dim")]
     available = width - sum(cell_len(piece.text) for piece in (*head, *tail))
-    style = "bold" if row.message else "dim" if row.is_branch else ""
-    return [*head, Piece(pad(clip(row.text, available), available), style), *tail]
+    return [*head, Piece(pad(clip(row.text, available), available), "bold" if row.message else ""), *tail]
 
 
 def _dollars(cost: float | None) -> str:

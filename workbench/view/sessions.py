@@ -10,6 +10,7 @@ from pathlib import Path
 from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.processes.spawn import isolated_python, run
+from workbench.session.file_search import ranking
 from workbench.session.session_names import session_path
 from workbench.session.storage import session_list as shelf
 from workbench.session.storage.changed_files import changed_files
@@ -19,7 +20,6 @@ from workbench.session.storage.session_list import SearchMatch, SessionSummary, 
 from workbench.view.batches import in_batches
 from workbench.view.formatting.sessions import SessionRow, title
 from workbench.view.git_branch import current_branch
-from workbench.view.prompt.completion import ranking
 from workbench.view.wrapping import count_lines
 
 _EXPORT = 600.0
@@ -145,7 +145,7 @@ class SessionShelf:
     def _row(self, entry: SessionSummary) -> SessionRow:
         is_current = entry.id == self.current
         is_busy = not is_current and holder(session_path(self._locations, entry.id)) is not None
-        if entry.workspace and entry.workspace not in self._branches:
+        if entry.workspace and not entry.origin and entry.workspace not in self._branches:
             self._branches[entry.workspace] = current_branch(Path(entry.workspace))
         changes = [] if entry.damaged else changed_files(session_path(self._locations, entry.id))
         counts = [count_lines(before, after) for before, after in changes]
@@ -153,7 +153,7 @@ class SessionShelf:
             entry,
             is_current,
             is_busy,
-            branch=self._branches.get(entry.workspace, ""),
+            branch="" if entry.origin else self._branches.get(entry.workspace, ""),
             added=sum(added for added, _ in counts),
             removed=sum(removed for _, removed in counts),
         )

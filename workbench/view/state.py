@@ -14,7 +14,8 @@ from workbench.view.wrapping import count_lines
 if TYPE_CHECKING:
     from workbench.protocol.deletion_list import DeletionList
     from workbench.protocol.events import AlwaysChoice, FileDelta, ModelResponded, Segment
-    from workbench.protocol.live import CallProgress, ChangesRated, RewindReady
+    from workbench.protocol.hook_run import HookRan
+    from workbench.protocol.live import CallProgress, ChangesRated, ListeningPorts, MatchingFiles, RewindReady
     from workbench.protocol.presentation import Presentation
     from workbench.protocol.risk import Risk
     from workbench.protocol.usage import ContextParts
@@ -138,6 +139,8 @@ class ActionItem(Struct):
     """Whether it is a command of the user's, or files that the user reverted."""
     call_id: str = ""
     """The id of the action that called the sub-agent."""
+    hooks: tuple[HookRan, ...] = ()
+    """The runs of hooks for it."""
     is_dropped: bool = False
     """Whether the user dropped its result from the model's context."""
     presentation: Presentation | None = None
@@ -169,8 +172,6 @@ class NoticeItem(Struct):
     detail: str = ""
     """More text that can be opened; it needs a `title`."""
     title: str = ""
-    refuses: bool = False
-    """Whether it says that the engine refused a request of the user's."""
     facts: str = ""
     """The time, cost and changes of a run that ended, in a few words; empty while its beginning is not read."""
     has_changes: bool = False
@@ -253,6 +254,17 @@ class SessionState(Struct):
     """The URL at which the model is called, if it is not its provider's own; not in the log."""
     api_base: str = ""
     """The base URL with which the session began; empty if that of its provider or saved model applies."""
+    sandbox: str = ""
+    """The sandbox in effect, as in EngineState; not in the log."""
+    sandbox_reason: str = ""
+    sandbox_limit: str = ""
+    sandbox_granted: tuple[str, ...] = ()
+    sandbox_refused: tuple[str, ...] = ()
+    container: str = ""
+    """The image of the container in which commands run, its phase, why it failed and its network, as in EngineState."""
+    container_phase: str = ""
+    container_failure: str = ""
+    container_network: str = ""
     rejected_key: RejectedKey | None = None
     """The missing or rejected API key that ended the last run, until it is replaced; None if something else did."""
     fallback_model: str = ""
@@ -303,6 +315,8 @@ class SessionState(Struct):
     """Whether this front end controls the session; otherwise it is read-only, and another one does."""
     others: int = 0
     """The number of other front ends attached to the session."""
+    is_viewer: bool = False
+    """Whether this front end can never control the session."""
     unsaved: bool = False
     """Whether the log cannot be written; the engine does nothing more until it can."""
     cost: float | None = 0.0
@@ -359,6 +373,12 @@ class Changed(Struct):
     """The preview of a rewind that the user requested."""
     rated: ChangesRated | None = None
     """The risk of changes that the user wants to apply."""
+    files: MatchingFiles | None = None
+    """The files of another machine that the user may mention."""
+    ports: ListeningPorts | None = None
+    """The ports on which programs of the session listen there."""
+    refused: str = ""
+    """Why the engine refused the user's last command; empty if it did not."""
 
     @property
     def is_only_live(self) -> bool:
@@ -378,6 +398,9 @@ class Changed(Struct):
         self.prompt = later.prompt or self.prompt
         self.rewind = later.rewind or self.rewind
         self.rated = later.rated or self.rated
+        self.files = later.files or self.files
+        self.ports = later.ports or self.ports
+        self.refused = later.refused or self.refused
         return self
 
 

@@ -140,7 +140,10 @@ class WrappedRow(NamedTuple):
 
 
 class WrappedText:
-    """Lines that are safe to show, wrapped to a width; the same width is not laid out twice in a row."""
+    """Lines that are safe to show, wrapped to a width; the same width is not laid out twice in a row.
+
+    The rows of an indented line have its indentation, unless it takes more than half of the width.
+    """
 
     def __init__(self, text: str) -> None:
         self.lines = [line.expandtabs(8) for line in visible(text).split("\n")]
@@ -162,8 +165,16 @@ class WrappedText:
                 self._wrap_line(number, line, max(2, width))
 
     def _wrap_line(self, number: int, line: str, width: int) -> None:
-        starts = row_starts(line, width)
+        starts, indent = row_starts(line, width), self._indent(line)
+        if indent and len(starts) > 1:
+            rest = starts[1]
+            starts = [0, rest, *(rest + start for start in row_starts(line[rest:], width - indent)[1:])]
         self.rows.extend(WrappedRow(number, start, end) for start, end in pairwise([*starts, len(line)]))
+
+    def _indent(self, line: str) -> int:
+        """Return the spaces before each row of a line but its first one."""
+        spaces = len(line) - len(line.lstrip(" "))
+        return spaces if spaces * 2 <= self._width else 0
 
     def find(self, needle: str) -> None:
         """Find the matches of `needle`, ignoring case, and keep them in `matches`; stop after about MOST_MATCHES."""
@@ -185,7 +196,7 @@ class WrappedText:
         """Return a row with its matches marked; `current` is the index of the current match."""
         line, start, end = self.rows[row]
         text = self.lines[line]
-        pieces: Line = []
+        pieces: Line = [Piece(" " * self._indent(text))] if start else []
         at = start
         first = bisect_left(self.matches, (line, 0, 0))
         for index in range(first, len(self.matches)):

@@ -96,12 +96,24 @@ class NetworkPolicy:
 
     async def of(self, host: str, port: int) -> list[str]:
         """Return the host's addresses that may be connected to, at most 8. Raises HostRefused if there are none."""
-        plain = host.strip("[]").lower().rstrip(".")
+        plain = _plain(host)
         try:
-            resolved = list(dict.fromkeys(await _in_thread(lambda: list(self._resolve(plain, port)))))
+            resolved = await _in_thread(lambda: list(self._resolve(plain, port)))
         except (OSError, UnicodeError) as error:
             note = unused_note(f"{'https' if port == 443 else 'http'}://{plain}:{port}")
             raise Unresolved(f"The name {host} could not be resolved ({_why(error)}).{note}") from None
+        return self._permitted(host, resolved)
+
+    def resolved(self, host: str, port: int) -> list[str]:
+        """Return the same as `of`, but wait in this thread for as long as the resolver takes. Raises HostRefused."""
+        try:
+            resolved = list(self._resolve(_plain(host), port))
+        except (OSError, UnicodeError) as error:
+            raise Unresolved(f"The name {host} could not be resolved ({_why(error)}).") from None
+        return self._permitted(host, resolved)
+
+    def _permitted(self, host: str, resolved: Sequence[str]) -> list[str]:
+        plain, resolved = _plain(host), list(dict.fromkeys(resolved))
         allowed = [each for each in resolved if plain in self._hosts or self._may(each)]
         if not allowed:
             what = (
@@ -120,6 +132,10 @@ class NetworkPolicy:
         if any(ip in network for network in self._networks):
             return True
         return (self._all and not any(ip in network for network in _METADATA)) or is_public(ip)
+
+
+def _plain(host: str) -> str:
+    return host.strip("[]").lower().rstrip(".")
 
 
 def is_public(ip: IP) -> bool:

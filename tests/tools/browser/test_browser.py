@@ -181,9 +181,9 @@ def test_private_addresses_are_not_reached_even_by_redirects(tool, site):
 @pytest.mark.parametrize(
     ("target", "hint"),
     [
-        ("http://localhost:{port}/", "goto('http://localhost:{port}/…') opens it by its address"),
-        ("http://[::1]:{port}/", "goto('http://[::1]:{port}/…') opens it by its address"),
-        ("https://127.0.0.1:{port}/", "; goto opens it by its address"),  # never the address with another scheme
+        ("http://localhost:{port}/", "goto('http://localhost:{port}/…') opens it by its URL"),
+        ("http://[::1]:{port}/", "goto('http://[::1]:{port}/…') opens it by its URL"),
+        ("https://127.0.0.1:{port}/", "; goto opens it by its URL"),  # never the address with another scheme
         ("http://nothing.localhost:{port}/", ""),  # a name that leads nowhere is not opened by goto either
     ],
 )
@@ -367,12 +367,12 @@ def test_missing_chromium_or_playwright_is_reported_with_how_to_install_it(tmp_p
     monkeypatch.setattr(finding, "find_program", lambda *names, **more: None)
     monkeypatch.setattr(finding, "_APPS", ())
     with BrowserTool(tmp_path) as tool:
-        assert "There is no Chromium" in use(tool, "noop()").error
+        assert "there is no Chromium" in use(tool, "noop()").error
         assert "apt-get install chromium" in use(tool, "noop()").text
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with BrowserTool(tmp_path) as tool:
         assert ".[browser]" in use(tool, "noop()").text
-    with pytest.raises(UsageError, match=r"There is no playwright"):  # so it is not offered, and the notice says why
+    with pytest.raises(UsageError, match=r"there is no playwright"):  # so it is not offered, and the notice says why
         resolve_tool(Tool("browser"), ToolContext(str(tmp_path)))
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from workbench.files.root_directory import real_path
+from workbench.files.workspace_names import by_own_name
 from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.assessment import NOT_COMPARED, Part
 from workbench.risk.executed_files import programs as table
@@ -52,14 +54,16 @@ def executed_files(
     text: str = "",
     code: str = "",
     pending: Mapping[str, str | None] | None = None,
+    second: str = "",
 ) -> dict[str, str]:
     """Return the files that an action starting in `directory` would execute, by path, with a hash of each content.
 
     If a path contains symbolic links, the real path is appended to the hash. `parts` are those of the assessment,
     `text` is the command line, `code` Python code. `pending` contains the future contents of files that earlier actions
-    write. Never blocks; if there are more than MOST_FILES files, the result contains NOT_COMPARED.
+    write. `second` is a further path of the workspace where it runs. Never blocks; if there are more than MOST_FILES
+    files, the result contains NOT_COMPARED.
     """
-    finder = finder_of(parts, workspace, directory, text=text, code=code, pending=pending)
+    finder = finder_of(parts, workspace, directory, text=text, code=code, pending=pending, second=second)
     _add_near_unknown(finder, parts, directory)
     return {**finder.files, NOT_COMPARED: ""} if finder.is_cut else finder.files
 
@@ -72,6 +76,7 @@ def finder_of(
     text: str = "",
     code: str = "",
     pending: Mapping[str, str | None] | None = None,
+    second: str = "",
 ) -> Finder:
     """Return the finder for an action after its search; the arguments are those of `executed_files`."""
     text, code = text[:_LONGEST], code[:_LONGEST]
@@ -80,6 +85,7 @@ def finder_of(
     }
     workspace, start = real[workspace], (real[directory],)
     finder = Finder(workspace, search_path(workspace, text), pending or {}, command)
+    finder.lookup.own_name = partial(by_own_name, workspace=workspace, container_path=second)
     set_before = inherited(workspace)
     modules = module_directories(workspace, f"{text}\n{set_before}" if set_before else text)
     if any(has_unknown(word) for part in parts for word in part.words):

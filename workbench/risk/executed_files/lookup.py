@@ -42,6 +42,8 @@ class Lookup:
         self.values: tuple[str, ...] = ()
         """Words of the line that a variable in a name may hold."""
         self.pending = pending
+        self.own_name: Callable[[str], str] = lambda path: path
+        """Returns the path on this machine of an absolute path where the action runs."""
         self._cut = cut
         self._steps = iter(range(_MOST_STEPS))
         self._entries: dict[str, frozenset[str]] = {}
@@ -57,6 +59,7 @@ class Lookup:
         name = f"{Path.home()}{name[1:]}" if name.startswith("~/") else name
         if not name or UNKNOWN in name or "$" in name or len(name) > 1_000:
             return
+        name = self.own_name(name)
         if "**/" in name:
             yield from self._at_any_depth(name, bases)
             return

@@ -52,8 +52,8 @@ def _rows() -> Iterator[Reach]:
         yield Reach(words(programs), words(verbs), words(flags), how, from_cell(reason))  # type: ignore[arg-type]
 
 
-_NOT_DECLARED: Final = Reason("takes code from a place that is not declared", Trait.RUNS)
-_NOT_CONFIGURED: Final = "takes code from a place that is not configured"
+_NOT_DECLARED: Final = Reason("takes code from a source that is not declared", Trait.RUNS)
+_NOT_CONFIGURED: Final = "takes code from a source that is not configured"
 _FOR_USER: Final = Reason("installs a program for this user", Trait.RUNS | Trait.DOWNLOADS)
 _STEERS: Final = Reason("steers other programs", Trait.RUNS)
 _SOURCES: Final = "changes where packages come from [RUNS]"

@@ -412,13 +412,13 @@ def _from_remote(call: Call, verb: str) -> None:
     if verb == "remote" and [word.text for word in call.words[1:2]] == ["show"]:
         call.raise_to("MEDIUM", "asks another machine")
         if any(_REMOTE.match(word.text) or "::" in word.text for word in call.words[2:]):
-            call.raise_to("HIGH", "asks a place that is not configured")
+            call.raise_to("HIGH", "contacts a remote that is not configured")
     if verb not in {"fetch", "pull", "clone", "ls-remote"}:
         return
     operands = [word for word in call.words[1:] if not word.text.startswith("-")]
     for word in operands:
         if _REMOTE.match(word.text) and call.words[0].text == "pull":
-            call.raise_to("HIGH", "takes code from a place that is not configured")
+            call.raise_to("HIGH", "takes code from a remote that is not configured")
 
 
 def _push(call: Call) -> None:
@@ -432,7 +432,7 @@ def _push(call: Call) -> None:
     if names & {"--receive-pack", "--exec"}:
         call.raise_to("HIGH", RUNS_PROGRAM)
     if operands and (_REMOTE.match(operands[0].text) or UNKNOWN in operands[0].text):
-        call.raise_to("HIGH", "sends code to a place that is not configured")
+        call.raise_to("HIGH", "sends code to a remote that is not configured")
 
 
 def _checkout(call: Call) -> None:

@@ -94,7 +94,7 @@ def _curl(call: Call) -> None:
         elif re.match(r"(?!https?:|ftps?:)[a-z]+://", url.text, re.I):
             call.raise_to("HIGH", "connects to any host")
         elif UNKNOWN in url.text:
-            call.raise_to("MEDIUM", Reason("downloads from a place only known at run time", Trait.UNCERTAIN))
+            call.raise_to("MEDIUM", Reason("downloads from a source only known at run time", Trait.UNCERTAIN))
 
 
 def _asked(call: Call, method: str, *, local: bool) -> None:
@@ -189,7 +189,7 @@ def _httpie(call: Call) -> None:
         if sign:
             call.use(Word(path.partition(";")[0], item.raw), "read")
     if UNKNOWN in url.text or not url.text:
-        call.raise_to("HIGH", Reason("sends to a place only known at run time", Trait.UNCERTAIN))
+        call.raise_to("HIGH", Reason("sends to a destination only known at run time", Trait.UNCERTAIN))
 
 
 _NO_FILES = Spec()

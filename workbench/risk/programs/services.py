@@ -44,15 +44,15 @@ def _chezmoi(call: Call) -> None:
 
 
 def _postsuper(call: Call) -> None:
-    """Rate postsuper, whose -d deletes mail that waits; the other options move it between queues."""
+    """Rate postsuper, whose -d deletes queued mail; the other options move it between queues."""
     deletes = any(word.text.startswith("-") and "d" in word.text for word in call.words)
-    call.apply(Spec("HIGH" if deletes else "MEDIUM", "deletes or moves mail that waits", operands="text"))
+    call.apply(Spec("HIGH" if deletes else "MEDIUM", "deletes or moves queued mail", operands="text"))
 
 
 def _exim(call: Call) -> None:
     """Rate exim, which removes, changes or sends messages of its queue with options that begin with -M."""
     works = any(word.text.startswith(("-Mrm", "-Mg", "-Mar", "-Me")) for word in call.words)
-    call.apply(Spec("HIGH" if works else "MEDIUM", "works on mail that waits", operands="text"))
+    call.apply(Spec("HIGH" if works else "MEDIUM", "works on queued mail", operands="text"))
 
 
 _LOADS_CODE: Final = lazy_pattern(

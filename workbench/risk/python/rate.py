@@ -101,7 +101,7 @@ class Judge:
         for sign in (UNKNOWN, CONTENT, PLAIN):
             text = text.replace(sign, ENTRY)
         if text.startswith("/"):
-            return [_tidy(text)]
+            return [self.around.context.by_own_name(_tidy(text))]
         return [None if directory is None else _tidy(f"{directory}/{text}") for directory in self._directories]
 
     def uses(self, node: ast.expr, values: Values, kind: Kind) -> None:

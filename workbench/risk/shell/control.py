@@ -278,7 +278,8 @@ def _target(scan: Scan, word: Word) -> str | None:
     if path is None or ".." not in path.split("/"):
         return path
     by_name = os.path.normpath(path)
-    return by_name if scan.context.resolved(by_name) == scan.context.resolved(path) else None
+    is_same = scan.context.resolved(by_name) == scan.context.resolved(path)
+    return scan.context.by_own_name(by_name) if is_same else None
 
 
 def _go(scan: Scan, path: str | None) -> None:

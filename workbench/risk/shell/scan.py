@@ -234,7 +234,7 @@ class Scan:
         if word.is_pattern:
             text = "/".join(_telling(part) for part in text.split("/"))
         if text.startswith("/"):
-            return os.path.normpath(text) if "/../" not in text else text
+            return self.context.by_own_name(os.path.normpath(text) if "/../" not in text else text)
         return None if self.directory is None else f"{self.directory}/{text}" if text else self.directory
 
     def paths_inside(self, word: Word) -> str:

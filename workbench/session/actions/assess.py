@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from workbench.config.modes import NEVER
 from workbench.files.root_directory import on_top_of, real_path
 from workbench.protocol.events import ActionAssessed, ActionProposed, AlwaysChoice, FileDelta, Segment
 from workbench.protocol.risk import Risk, effective
@@ -18,7 +19,7 @@ from workbench.risk.paths import within
 from workbench.risk.read_only import only_looks
 from workbench.rules.allowed_tools import limit_of
 from workbench.rules.offers import offers
-from workbench.rules.policy import PROTECTED, Ruling, edits_workspace, rule_on
+from workbench.rules.policy import PROTECTED, Ruling, edits_workspace, mode_label, rule_on
 from workbench.rules.protected_writes import unplaced_write
 from workbench.rules.rule_set import BROKEN, RuleSet, deciding, guarded_by
 from workbench.rules.subject import Subject, subject_of
@@ -32,6 +33,7 @@ from workbench.session.assessments import Assessments
 from workbench.session.state import OpenAction, State
 from workbench.text import visible_path
 from workbench.tools.arguments import ArgumentError
+from workbench.tools.execute_bash.definition import leaving
 from workbench.tools.manifest import kind_of
 from workbench.tools.tool import ToolDefinition
 
@@ -138,6 +140,9 @@ MOST_SEGMENTS = 60
 _ORDER = {"HIGH": 0, "MEDIUM": 1, "UNKNOWN": 2, "LOW": 3}
 _STILL_YOURS = "you were asked about it before, and no mode or rule set since then decides it"
 _DENIED = "{rule} denies it now, but it still needs your decision"
+_STAYS_INSIDE = (
+    "it was not run: in this mode nothing runs outside the sandbox. Find a way inside it, or tell the user what to run."
+)
 _HEIGHT: tuple[Risk, ...] = ("LOW", "MEDIUM", "UNKNOWN", "HIGH")
 """The ratings from lowest to highest, as the user sees them: UNKNOWN is not a low risk."""
 
@@ -176,6 +181,8 @@ class Rater:
         limit = limit_of(self._state.command, subject, tool, reads=reads)
         if limit is not None:
             return risk, limit
+        if self._state.mode == NEVER and leaving(proposed.arguments, tool.executor):
+            return risk, Ruling("deny", mode_label(NEVER), _STAYS_INSIDE)
         caution = BROKEN if self._rules.is_broken else ""
         ruling = rule_on(
             self._state.mode,
@@ -190,6 +197,7 @@ class Rater:
             protected=guarded_by(rules, subject),
             unplaced=unplaced_write(subject),
             confirm_unknown=self._rules.confirm_unknown,
+            containment="" if leaving(proposed.arguments, tool.executor) else _containment(tool),
         )
         again = repeats(subject, self._refusals.effects()) if risk != "LOW" else ""
         if again and ruling.verdict == "allow":
@@ -278,6 +286,12 @@ class Rater:
 
     def _subject(self, proposed: ActionProposed, local: Assessment) -> Subject:
         return subject_of(proposed.tool, proposed.arguments, local, self._state.workspace)
+
+
+def _containment(tool: ToolDefinition) -> str:
+    """Return how a decision names what everything that a call runs is inside of; empty if that is nothing."""
+    sandbox = tool.executor.sandbox if tool.executor is not None else None
+    return sandbox.containment if sandbox is not None else ""
 
 
 def _effective(model: Risk, local: Assessment) -> Risk:

@@ -22,6 +22,7 @@ from workbench.rules.rule import RuleError, parse_rule
 from workbench.rules.rule_files import add_rules, checked
 from workbench.rules.rule_set import RuleSet
 from workbench.session.actions.assess import EDITED, is_riskier
+from workbench.session.actions.hook_gate import is_by_hook
 from workbench.session.actions.lifecycle import Actions
 from workbench.session.actions.partial_approval import InvalidPart, as_written, is_everything, is_nothing, parts_of
 from workbench.session.actions.run import CannotWrite
@@ -58,10 +59,10 @@ def decision_on(waiting: OpenAction | None, decided: ActionDecided, actions: Act
         raise CommandError("the action has changed since it was shown; look at it again")
     _check_not_denied(decided, waiting, actions)
     if decided.hunks is not None or decided.written is not None:
-        return _in_part(decided, assessed, actions)
+        return _in_part(decided, waiting, assessed, actions)
     if decided.verdict == "edited":
         return _edited(decided, waiting, assessed, actions)
-    return [_unchanged(decided, assessed)]
+    return [_unchanged(decided, assessed, waiting)]
 
 
 def _check_not_denied(decided: ActionDecided, waiting: OpenAction, actions: Actions) -> None:
@@ -72,10 +73,16 @@ def _check_not_denied(decided: ActionDecided, waiting: OpenAction, actions: Acti
         raise CommandError(f"not approved: {ruling.rule} denies it now; change that first, or reject the action")
 
 
-def _unchanged(decided: ActionDecided, assessed: ActionAssessed) -> ActionDecided:
-    """Return the approval of the action as it was shown, including arguments that the user may have edited before."""
-    verdict = "approved" if assessed.edited is None else "edited"
-    return msgspec.structs.replace(decided, verdict=verdict, edited=assessed.edited, hunks=None, written=None)
+def _unchanged(decided: ActionDecided, assessed: ActionAssessed, waiting: OpenAction) -> ActionDecided:
+    """Return the approval of the action as it was shown, including arguments that a hook or the user has changed."""
+    return msgspec.structs.replace(
+        decided,
+        verdict="approved" if assessed.edited is None else "edited",
+        edited=assessed.edited,
+        by_hook=is_by_hook(waiting, assessed.edited),
+        hunks=None,
+        written=None,
+    )
 
 
 def _rejected(decided: ActionDecided, assessed: ActionAssessed) -> list[Event]:
@@ -85,7 +92,7 @@ def _rejected(decided: ActionDecided, assessed: ActionAssessed) -> list[Event]:
     return [plain, rejected(decided.action_id, decided.note, refused_stale_note(assessed.stale))]
 
 
-def _in_part(decided: ActionDecided, assessed: ActionAssessed, actions: Actions) -> list[Event]:
+def _in_part(decided: ActionDecided, waiting: OpenAction, assessed: ActionAssessed, actions: Actions) -> list[Event]:
     """Return the events of a partial approval.
 
     Accepting everything counts as an approval, accepting nothing as a rejection. Raises CommandError.
@@ -97,7 +104,7 @@ def _in_part(decided: ActionDecided, assessed: ActionAssessed, actions: Actions)
         if is_nothing(parts):
             return _rejected(decided, assessed)
         if is_everything(parts):
-            return [_unchanged(decided, assessed)]
+            return [_unchanged(decided, assessed, waiting)]
         with on_top_of(actions.pending(decided.action_id)):
             actions.writer.check(parts)
     except InvalidPart as error:
@@ -107,7 +114,12 @@ def _in_part(decided: ActionDecided, assessed: ActionAssessed, actions: Actions)
     hunks = None if decided.hunks is None else tuple(sorted(set(decided.hunks)))
     return [
         msgspec.structs.replace(
-            decided, verdict="edited", edited=assessed.edited, hunks=hunks, written=as_written(parts)
+            decided,
+            verdict="edited",
+            edited=assessed.edited,
+            by_hook=is_by_hook(waiting, assessed.edited),
+            hunks=hunks,
+            written=as_written(parts),
         )
     ]
 

@@ -1,16 +1,14 @@
 """Compares the protected files before and after each action of a session.
 
-Protected files in the workspace that an action changed without having shown it are restored. Files outside the
-workspace, and changes that may not be the action's, are never touched: the change is reported, and the next action is
-asked about in every mode.
+Protected files in the workspace that an action changed without having shown it are restored, and new ones are moved
+aside, before the next action starts. Files outside the workspace, and changes that may not be the action's, are never
+touched: the change is reported, and the next action is asked about in every mode.
 """
 
 from __future__ import annotations
 
-import errno
 import os
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,19 +19,21 @@ import msgspec
 from msgspec.structs import replace
 
 from workbench.config.locations import Locations
-from workbench.files.root_directory import AnchoredEntry, Root, real_path
-from workbench.files.stat_keys import stat_key
+from workbench.files.root_directory import Root, real_path
 from workbench.files.state_files import is_own_write
+from workbench.llm.model import Cancel
 from workbench.protocol.events import ActionObserved, Event, VersionTaken
 from workbench.risk.home_files import ZSH
 from workbench.risk.paths import within
 from workbench.risk.protected_changes import changes
 from workbench.risk.protected_files import Baseline, ProtectedFiles
 from workbench.risk.protected_state import PathChange, PathState
+from workbench.sandbox.protected_paths import protected_paths
+from workbench.sandbox.set_aside import SetAside, put_back, undo, undoable
 from workbench.session.actions.assess import Rater
 from workbench.session.actions.own_records import OwnRecords, change_of_record
 from workbench.session.actions.permits import ALL_CHANGES, NO_CHANGES, Permit, permit_of
-from workbench.session.actions.run import Result, RunningAction
+from workbench.session.actions.run import AskToPutBack, CallContext, Result, RunningAction
 from workbench.session.actions.user_programs import SYSTEM_PROGRAMS, program_directories, python_directories
 from workbench.session.log import Log
 from workbench.session.results import with_text
@@ -42,7 +42,9 @@ from workbench.text import counted, visible, visible_path
 from workbench.tools.tool import ToolDefinition
 
 MOST_RESTORED: Final = 20
-"""The most files that are restored after one action; if more have changed, the user is asked about all of them."""
+"""The most changed files that are restored after one action; if there are more, the user is asked about them. New files
+are moved aside whatever their number is.
+"""
 GUARD_NOTE: Final = "protected files changed: "
 """How every note about such files begins, those to the model too."""
 _NAMED: Final = 4
@@ -50,6 +52,8 @@ _MODEL: Final = (
     "A protected file is changed only where the call names it, so that the user is asked: edit it with the editor. "
     "Do not try it in another way."
 )
+
+_REJECTED: Final = "The user was asked, and did not put them back."
 
 
 class Intrusion(msgspec.Struct, frozen=True):
@@ -59,6 +63,20 @@ class Intrusion(msgspec.Struct, frozen=True):
     notice: str = ""
     """The message to the user."""
     model_note: str = ""
+    moved: tuple[SetAside, ...] = ()
+    """What can be put back."""
+
+    def with_decision(self, is_back: bool, failed: Sequence[str]) -> Intrusion:
+        """Return it with the decision of the user, and the paths that could not be put back."""
+        if not is_back:
+            return replace(
+                self, notice=f"{self.notice}. You did not put them back", model_note=f"{self.model_note} {_REJECTED}"
+            )
+        lost = f" except {', '.join(map(visible_path, failed))}, where that is not possible" if failed else ""
+        note = self.model_note.removesuffix(f" {_MODEL}")
+        return replace(
+            self, notice=f"{self.notice}. You put them back{lost}", model_note=f"{note} The user put them back{lost}."
+        )
 
     def event(self, action_id: str = "") -> VersionTaken:
         """Return the event for the log and the front ends."""
@@ -90,21 +108,21 @@ class IntegrityGuard:
     def __init__(
         self, workspace: str, state: Path | None = None, rewritten_session: Callable[[], str] = lambda: ""
     ) -> None:
-        """Changed files are moved below `state` before the old content is restored; without it, nothing is restored.
+        """Changed and new files are moved below `state`; without it, nothing is undone.
 
         `rewritten_session` returns the path of the open session file if another process has written to it.
         """
         self._rewritten_session = rewritten_session
         home, locations = str(Path.home()), Locations.from_environment()
         config, settings = str(locations.config.parent), _named_settings(locations)
-        programs, data = program_directories(home, workspace), str(locations.data)
+        programs, own = program_directories(home, workspace), (str(locations.data), str(locations.state))
         pythons = python_directories(home, workspace)
         self._root = Root.at(workspace)
         self._workspace = str(self._root.path)
         # if the workspace contains the home directory, protected files do not belong to the project alone
         self._aside = state / "put-back" if state and not within(real_path(home), self._workspace) else None
         with _WORKSPACES_LOCK:
-            key = (self._workspace, home, config, data, *settings, *programs, *map(str, pythons))
+            key = (self._workspace, home, config, *own, *settings, *programs, *map(str, pythons))
             if key not in _WORKSPACES:
                 files = ProtectedFiles(
                     self._workspace,
@@ -112,7 +130,7 @@ class IntegrityGuard:
                     config,
                     settings,
                     programs,
-                    data=data,
+                    own=own,
                     pythons=pythons,
                     system_programs=SYSTEM_PROGRAMS,
                 )
@@ -152,8 +170,12 @@ class IntegrityGuard:
         A change may be the user's own work: it is not reverted, but the next action is asked about.
         """
         with self._shared.lock:
-            changes = [change for change in self._changed(NO_CHANGES) if not self._is_undone(change)]
-            self._ask_about(changes)
+            return self._reported(self._changed(NO_CHANGES))
+
+    def _reported(self, changes: Iterable[PathChange]) -> Intrusion:
+        """Report changes that no action of this session made, and ask about them before the next one."""
+        changes = [change for change in changes if not self._is_undone(change)]
+        self._ask_about(changes)
         if not changes:
             return Intrusion()
         notice = (
@@ -171,27 +193,64 @@ class IntegrityGuard:
             self._shared.running.append(permit)
 
     def end(self, permit: Permit) -> Intrusion:
-        """End an action: restore what it changed without having shown it, and report the changes."""
+        """End an action: undo what it changed without having shown it, and report the changes."""
         with self._shared.lock:
             if permit in self._shared.running:
                 self._shared.running.remove(permit)
+            before = self._shared.baseline
             changes = self._changed(permit)
-            if not changes:
+            if before is None or not changes:
                 return Intrusion()
-            mine = [change for change in changes if self._may_restore(change, permit)]
-            aside = self._aside_directory() if 0 < len(mine) <= MOST_RESTORED else None
-            if aside is not None:
-                for change in mine:
-                    restore_protected(
-                        change._replace(path=change.real),
-                        self._root,
-                        aside / f"{time.time_ns()}-{Path(change.path).name}",
-                    )
-            self._shared.baseline = now = self._shared.files.scan()
-            undone = [change for change in mine if aside is not None and _is_back(change, now)]
-            remaining = [change for change in changes if change not in undone]
-            self._ask_about(remaining)
-        return self._intrusion(undone, remaining, aside)
+            return self._undone(changes, before, permit)
+
+    def put_back(self, moved: Sequence[SetAside]) -> tuple[list[str], Intrusion]:
+        """Put back what was moved aside, as the user decided.
+
+        Return the paths where that is not possible, and what else has changed while the question waited.
+        """
+        with self._shared.lock:
+            roots = self._roots(each.path for each in moved)
+            failed = [each.path for each in moved if not put_back(each, roots)]
+            returned = [each for each in moved if each.path not in failed]
+            others = [change for change in self._changed(NO_CHANGES) if not _is_within(change, returned)]
+            return failed, self._reported(others)
+
+    def stop_asking(self, paths: Iterable[str]) -> None:
+        """Stop asking about these files, because the user has decided on them."""
+        with self._shared.lock:
+            for path in paths:
+                self._shared.pending.pop(path, None)
+
+    def _undone(self, changes: Sequence[PathChange], before: Baseline, permit: Permit) -> Intrusion:
+        """Move aside what is new, and restore the rest, as far as that may be done; ask about what remains."""
+        roots = self._roots(change.real for change in changes)
+        possible = undoable(changes, before, roots, self._workspace)
+        mine = [change for change in possible if self._may_undo(change, permit)]
+        if sum(change.before is not None for change in mine) > MOST_RESTORED:
+            mine = [change for change in mine if change.before is None]
+        directory = self._aside_directory() if mine else None
+        moved = undo(mine, before, roots, directory) if directory is not None else []
+        late = self._changed(permit)
+        now = (self._shared.baseline or before).files
+        undone = [
+            change
+            for change in mine
+            if directory is not None and _is_equal(before.files.get(change.path), now.get(change.path))
+        ]
+        undone_paths = {change.path for change in undone}
+        remaining = [change for change in changes if change.path not in undone_paths]
+        # What a process that runs on changed meanwhile is in the new baseline, and would not be found again.
+        paths = {change.path for change in changes}
+        remaining += [
+            change
+            for change in late
+            if change.path not in paths
+            and not (_is_within(change, moved) and _is_equal(before.files.get(change.path), now.get(change.path)))
+        ]
+        # Without files that git checked out, a commit would delete them.
+        is_missing = permit.checks_out
+        self._ask_about([*remaining, *(change for change in undone if is_missing and not _is_of_git(change))])
+        return self._intrusion(undone, remaining, moved, directory)
 
     def end_own(self, permit: Permit) -> Intrusion:
         """End a shell command of the user's, and report changed files that the command did not name.
@@ -220,12 +279,16 @@ class IntegrityGuard:
             if not _is_own_write(change) and not any(each.allows(change) for each in permits)
         ]
 
-    def _may_restore(self, change: PathChange, permit: Permit) -> bool:
-        # restoring one file of an installation would break it
-        is_installed = "/site-packages/" in change.path or change.path.rpartition("/")[0].endswith(("/bin", "/.bin"))
-        if is_installed or not within(change.real, self._workspace):
-            return False
-        return not permit.checks_out or "/.git/" in change.path[len(self._workspace) :]
+    def _may_undo(self, change: PathChange, permit: Permit) -> bool:
+        is_checked_out = permit.checks_out and not _is_of_git(change)
+        return change.before is None or (within(change.real, self._workspace) and not is_checked_out)
+
+    def _roots(self, paths: Iterable[str]) -> list[Root]:
+        """Return the directories in which changes are undone: the workspace, and git directories of its own outside."""
+        # A work tree of a repository elsewhere has its git directory there.
+        is_outside = not all(within(path, self._workspace) for path in paths)
+        directories = protected_paths(self._root.path).git_directories if is_outside else ()
+        return [self._root, *(Root.at(each) for each in directories if not within(each, self._workspace))]
 
     def _ask_about(self, changes: Iterable[PathChange]) -> None:
         """Ask about these changes before the next action; several changes of one path count as one, from its first
@@ -254,19 +317,25 @@ class IntegrityGuard:
             return None
 
     def _intrusion(
-        self, undone: Sequence[PathChange], remaining: Sequence[PathChange], aside: Path | None
+        self,
+        undone: Sequence[PathChange],
+        remaining: Sequence[PathChange],
+        moved: Sequence[SetAside],
+        directory: Path | None,
     ) -> Intrusion:
         notices, notes = [], []
-        if undone:
-            what = f"{self._described(undone)}, which no question showed, and put back"
-            notices.append(f"{what}; the changed content is saved in {visible_path(str(aside))}")
-            notes.append(what)
+        new = [change for change in undone if change.before is None]
+        restored = [change for change in undone if change.before is not None]
+        for some, done, what_is in ((new, "moved aside", "they are"), (restored, "put back", "the changed content is")):
+            what = f"{self._described(some)}, which no question showed, and {done}"
+            notices += [f"{what}; {what_is} saved in {visible_path(str(directory))}"] if some else []
+            notes += [what] if some else []
         if remaining:
             what = f"{self._described(remaining)}, which no question showed; the next action is asked about"
             notices.append(what)
             notes.append(what)
         paths = tuple(change.path for change in (*undone, *remaining))
-        return Intrusion(paths, ". ".join(notices), f"{'. '.join(notes)}. {_MODEL}")
+        return Intrusion(paths, ". ".join(notices), f"{'. '.join(notes)}. {_MODEL}", tuple(moved))
 
     def _described(self, changes: Sequence[PathChange]) -> str:
         names = [f"{self._name(change.path)} ({_kind(change)})" for change in changes[:_NAMED]]
@@ -299,8 +368,12 @@ def _is_equal(one: PathState | None, other: PathState | None) -> bool:
     return other is None if one is None else one.is_same(other)
 
 
-def _is_back(change: PathChange, now: Baseline) -> bool:
-    return _is_equal(change.before, now.files.get(change.path))
+def _is_within(change: PathChange, moved: Iterable[SetAside]) -> bool:
+    return any(within(change.real or change.path, each.path) for each in moved)
+
+
+def _is_of_git(change: PathChange) -> bool:
+    return "/.git/" in change.path
 
 
 def _kind(change: PathChange) -> str:
@@ -312,85 +385,14 @@ def _kind(change: PathChange) -> str:
     return "mode" if is_only_mode else "link" if change.after.kind == "link" else "content"
 
 
-def restore_protected(change: PathChange, root: Root, aside: Path) -> bool:
-    """Restore a file or link below `root`, the workspace; return False if that is not possible.
-
-    No content is lost even then. Nothing outside `root` is touched: the path is walked one directory at a time, each
-    opened relative to the one above, and links on the way are not followed. The current file is moved to `aside`, never
-    deleted, and only if it is still the one that was scanned.
-    """
-    path = Path(change.path)
-    # a root without an identity is a workspace that did not exist
-    if root.identity is None or ".." in path.parts or not root.holds(path) or not _is_restorable(change):
-        return False
-    try:
-        with root.entry(path, make=change.before is not None) as entry:
-            if not _holds(entry, change.after):
-                return False
-            if change.after is not None:
-                _move_aside(entry, change.after, aside)
-            if change.before is not None:
-                _restore(entry, change.before)
-    except (OSError, ValueError):
-        return False
-    return True
-
-
-def _is_restorable(change: PathChange) -> bool:
-    """Return whether the change can be undone.
-
-    Both sides must be files or links of known content, not reached through a link; a git repository that no longer
-    exists is not created again.
-    """
-    if change.is_behind_link:
-        return False
-    states = (change.before, change.after)
-    is_restorable = all(state is None or (state.kind != "other" and state.content is not None) for state in states)
-    above, is_git, _ = change.path.partition("/.git/")
-    return is_restorable and (not is_git or (os.path.isdir(f"{above}/.git") and not os.path.islink(f"{above}/.git")))  # noqa: PTH112, PTH114
-
-
-def _holds(entry: AnchoredEntry, state: PathState | None) -> bool:
-    """Return whether the path still holds the state that was scanned."""
-    try:
-        info = entry.stat()
-    except FileNotFoundError:
-        return state is None
-    return state is not None and stat_key(info) == state.key
-
-
-def _move_aside(entry: AnchoredEntry, state: PathState, aside: Path) -> None:
-    """Move the current file to `aside`, even on another file system; if that raises OSError, it stays."""
-    destination = Root(aside.parent)
-    with destination.entry(aside) as target:
-        try:
-            os.rename(entry.name, aside.name, src_dir_fd=entry.directory, dst_dir_fd=target.directory)
-        except OSError as error:
-            if error.errno != errno.EXDEV:
-                raise
-            _restore(target, state)
-            if _holds(entry, state):
-                entry.unlink()
-
-
-def _restore(entry: AnchoredEntry, state: PathState) -> None:
-    """Create the file or link. Raises FileExistsError if something is there."""
-    content = state.content or b""
-    if state.kind == "link":
-        entry.symlink_to(os.fsdecode(content))
-        return
-    with os.fdopen(entry.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(content)
-        os.fchmod(file.fileno(), state.mode)
-
-
 class Protection:
     """The integrity guard of one session, and the changes that its running actions may make."""
 
-    def __init__(self, log: Log, rater: Rater, state: Path | None) -> None:
+    def __init__(self, log: Log, rater: Rater, state: Path | None, ask: AskToPutBack | None = None) -> None:
         """Changed files are moved below `state` before the old content is restored; without it, nothing is restored."""
         self._log = log
         self._rater = rater
+        self._ask = ask
         self._permits: dict[str, Permit] = {}
         self.guard = IntegrityGuard(log.state.workspace, state, log.rewritten_file)
 
@@ -458,15 +460,33 @@ class Protection:
         if intrusion.paths:
             self._log.commit(intrusion.event(run.proposed.action_id), happened=True)
 
-    def ended(self, run: RunningAction, result: Result) -> tuple[Result, Sequence[Event]]:
-        """Return the result and more events; both report protected files that the action changed without asking."""
+    def ended(
+        self, run: RunningAction, result: Result, call: CallContext, cancel: Cancel
+    ) -> tuple[Result, Sequence[Event]]:
+        """Return the result and more events; both report protected files that the action changed without asking.
+
+        The user is asked whether what was moved aside is put back.
+        """
         permit = self._permits.pop(run.proposed.action_id, None)
         intrusion = self.guard.end(permit) if permit is not None else None
         if intrusion is None or not intrusion.paths:
             return result, ()
+        intrusion = self._decided(run, intrusion, call, cancel)
         if isinstance(result, ActionObserved) and intrusion.model_note:
             result = with_text(result, intrusion.model_note)
         return result, (intrusion.event(run.proposed.action_id),)
+
+    def _decided(self, run: RunningAction, intrusion: Intrusion, call: CallContext, cancel: Cancel) -> Intrusion:
+        """Ask the user about what was moved aside, and put it back if they want it."""
+        moved = [each for each in intrusion.moved if each.digest]
+        wants = self._ask(run.proposed, moved, call, cancel) if self._ask is not None and moved else None
+        if wants is None:
+            return intrusion
+        self.guard.stop_asking(path for path in intrusion.paths if any(within(path, each.path) for each in moved))
+        failed, others = self.guard.put_back(moved) if wants else ([], Intrusion())
+        if others.paths:
+            self._log.commit(others.event(), happened=True)
+        return intrusion.with_decision(wants, [*failed, *(each.path for each in intrusion.moved if not each.digest)])
 
 
 def may_change(tool: ToolDefinition) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -31,11 +31,14 @@ from workbench.session.actions.fingerprint import (
     is_same_action,
     question_fingerprint,
 )
+from workbench.session.actions.hook_gate import HookGate
 from workbench.session.actions.integrity import Protection
 from workbench.session.actions.refusals import Refusals
 from workbench.session.actions.run import (
     MAX_PARALLEL,
     NO_COPIES,
+    AskToPutBack,
+    CallContext,
     DeletionGuard,
     PartialWriter,
     Preparation,
@@ -43,6 +46,7 @@ from workbench.session.actions.run import (
     Result,
     Runner,
     RunningAction,
+    RunningCalls,
     runs_beside,
 )
 from workbench.session.actions.stale_files import NOT_MERGED, has_conflicts, stale_reasons
@@ -56,6 +60,9 @@ from workbench.session.workspace.deletions import FOR_GOOD
 from workbench.text import first_line
 from workbench.tools.arguments import ArgumentError
 from workbench.tools.tool import ToolDefinition
+
+if TYPE_CHECKING:
+    from workbench.session.hooks import SessionHooks
 
 CHANGED = "it changed after you approved it, so you are asked again"
 """The reason for asking the user, whatever the mode."""
@@ -78,8 +85,13 @@ class Actions:
         refusals: Refusals,
         assessments: Assessments,
         copies: DeletionGuard = NO_COPIES,
+        calls: RunningCalls | None = None,
+        put_back: AskToPutBack | None = None,
+        hooks: SessionHooks | None = None,
     ) -> None:
-        """`writer` writes the accepted part of a change; `copies` knows what would be deleted without a copy."""
+        """`writer` writes the accepted part of a change; `copies` knows what would be deleted without a copy; `calls`
+        lists the calls while they run; `put_back` asks about files that were moved aside.
+        """
         self._log = log
         self._failures = failures
         self.tools = tools
@@ -88,9 +100,11 @@ class Actions:
         self.ready, self.pending = self._preparer.ready, self._preparer.pending
         self.rules = rules
         self.rater = Rater(log.state, rules, refusals, assessments)
+        self._gate = HookGate(hooks, log, self.rater)
         self._copies = copies
-        self.protection = Protection(log, self.rater, writer.state_dir)
-        self.runner = Runner(on_live, self._report, self._usable)
+        self.protection = Protection(log, self.rater, writer.state_dir, put_back)
+        self._on_live = on_live
+        self.runner = Runner(on_live, self.report, self._usable, calls)
 
     def _usable(self) -> list[str]:
         """Return the names of the tools that the mode allows at all."""
@@ -104,12 +118,23 @@ class Actions:
         """
         if proposed.error:
             return [self._failed(proposed, proposed.error)]
-        proposed = replace(proposed, arguments=edited) if edited is not None else proposed
+        if self._gate.awaits(proposed):
+            return []
+        events = self._assessment(proposed, ask=ask, edited=edited)
+        return [] if self._gate.holds(proposed, events) else events
+
+    def _assessment(
+        self, original: ActionProposed, *, ask: str = "", edited: dict[str, Any] | None = None
+    ) -> list[Event]:
+        action = self._log.state.batch.get(original.action_id)
+        edited = action.hook_arguments if action is not None and edited is None else edited
+        proposed = replace(original, arguments=edited) if edited is not None else original
         try:
             readied = self.ready(proposed.tool, proposed.arguments, proposed.action_id)
         except ArgumentError as error:
             return [self._failed(proposed, f"{proposed.tool} was not run: {error}")]
-        local, risk, ruling = self.rater.strictest(proposed, readied)
+        is_first = action is None or action.decided is None
+        local, risk, ruling = self._gate.ruled(original, proposed, readied, approves=is_first)
         if readied.preparation and ruling.verdict != "deny":
             return []
         assessment, doubt, deleted = self._copies.explain(local)
@@ -117,7 +142,7 @@ class Actions:
         by, ask = _asked_by(ruling, ask=ask, doubt=doubt, waited=waited, readied=readied, protection=self.protection)
         asks = not readied.tool.asks_user and _is_asked(ruling, ask=bool(ask), waited=bool(waited))
         why = ask or (ruling.reason if ruling.verdict == "ask" else "")
-        notes = _notes_of(why, readied, self._log.state.batch.get(proposed.action_id), edited)
+        notes = dict.fromkeys(filter(None, (self._gate.change(proposed), *_notes_of(why, readied, action, edited))))
         event = ActionAssessed(
             action_id=proposed.action_id,
             risk=risk,
@@ -135,8 +160,8 @@ class Actions:
             needs_answer=readied.tool.asks_user and ruling.verdict != "deny",
             deleted=deleted if asks else (),
         )
-        event = self.rater.with_always(event, proposed, local, ruling, ask)
-        return [event] if asks or event.needs_answer else [event, *decided_by(proposed, ruling, event.fingerprint)]
+        event = self.rater.with_always(event, proposed, local, ruling, ask or self._gate.reason(proposed, ruling))
+        return [event] if asks or event.needs_answer else [event, *decided_by(event, ruling)]
 
     def _failed(self, proposed: ActionProposed, why: str) -> ActionObserved:
         return self._failures.advised(proposed, not_run(proposed.action_id, why, refused=True), self.tools)
@@ -157,7 +182,7 @@ class Actions:
         fault: StoreError | None = None
         for run, result in self.runner.results(group, cancel):
             try:
-                self._finish(run, result)
+                self._finish(run, result, cancel)
             except StoreError as error:  # the log keeps the result; the other actions continue
                 fault = error
         if fault and self._log.has_unsaved:
@@ -191,7 +216,11 @@ class Actions:
         return self._checked(action) if action.may_run else None
 
     def _prepares(self, cancel: Cancel) -> bool:
-        """Do the next action's preparation, which may be slow, without the lock; return False if it needs none."""
+        """Run the next action's hooks or do its preparation, which may be slow, without the lock; return False if it
+        needs neither.
+        """
+        if self._gate.run(self._assessment, cancel):
+            return True
         with self._log.lock:
             action = self._log.state.next_action
             preparation = self._preparation(action) if action and not action.is_waiting else None
@@ -241,7 +270,9 @@ class Actions:
         if decided.by == "person":
             changed = CHANGED if decided.written is None else _PART_LOST
             return (self.rater.doubt(action, readied.tool) or self._no_copy(action)) if is_same else changed
-        is_allowed = is_same and self.rater.strictest(action.proposed, readied)[2].verdict == "allow"
+        proposed = replace(action.proposed, arguments=action.arguments)
+        ruling = self._gate.ruled(action.proposed, proposed, readied, approves=True)[2] if is_same else None
+        is_allowed = ruling is not None and ruling.verdict == "allow"
         return self._no_copy(action) if is_allowed else ""
 
     def _no_copy(self, action: OpenAction) -> str | None:
@@ -250,10 +281,12 @@ class Actions:
         was_asked = action.assessed is not None and bool({why, FOR_GOOD}.intersection(action.assessed.reasons))
         return None if was_asked else why or None
 
-    def _finish(self, run: RunningAction, result: Result) -> None:
+    def _finish(self, run: RunningAction, result: Result, cancel: Cancel) -> None:
         """Record the result; a tool that ends the run ends it, unless the user has sent a message in the meantime."""
         proposed = run.proposed
-        result, beside = self.protection.ended(run, result)
+        result, beside = self.protection.ended(
+            run, result, CallContext(proposed.action_id, self.report, self._on_live), cancel
+        )
         with self._log.lock:
             if isinstance(result, ActionObserved):
                 result = self._failures.advised(proposed, result, self.tools)
@@ -267,7 +300,7 @@ class Actions:
                     events.append(RunEnded(reason="finished", detail=_first_line(result)))
             self._log.commit(*events, happened=True)
 
-    def _report(self, event: Event) -> None:
+    def report(self, event: Event) -> None:
         """Record an event of a running action; if it cannot be written now, it is written with the next one."""
         with suppress(StoreError):
             self._log.commit(event, lasting=False, happened=True)
@@ -321,16 +354,19 @@ def _notes_of(
     return (*filter(None, (why, content, changed, beyond)), *stale_reasons(readied.stale), *readied.beside)
 
 
-def decided_by(proposed: ActionProposed, ruling: Ruling, print_: str) -> list[Event]:
-    """Return the decision of a mode or rule, with the action's result if it is a denial."""
+def decided_by(assessed: ActionAssessed, ruling: Ruling) -> list[Event]:
+    """Return the decision of a mode, rule or hook, with the action's result if it is a denial."""
+    is_denial = ruling.verdict == "deny"
     decided = ActionDecided(
-        action_id=proposed.action_id,
-        verdict="rejected" if ruling.verdict == "deny" else "approved",
+        action_id=assessed.action_id,
+        verdict="rejected" if is_denial else "approved" if assessed.edited is None else "edited",
         by=ruling.by,
         rule=ruling.rule,
-        fingerprint=print_,
+        edited=None if is_denial else assessed.edited,
+        by_hook=not is_denial and assessed.edited is not None,
+        fingerprint=assessed.fingerprint,
     )
-    return [decided] if ruling.verdict == "allow" else [decided, not_run(proposed.action_id, ruling.reason)]
+    return [decided, not_run(assessed.action_id, ruling.reason)] if is_denial else [decided]
 
 
 def _first_line(result: ActionObserved) -> str:

@@ -7,7 +7,6 @@ asks; an answer is matched to its question by the question's id.
 from __future__ import annotations
 
 import itertools
-import threading
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -28,6 +27,7 @@ from workbench.protocol.events import (
 from workbench.protocol.live import Notice
 from workbench.protocol.risk import Mode
 from workbench.rules.policy import Ruling, rule_on
+from workbench.session.actions.call_questions import CallQuestion, WaitingQuestions
 from workbench.session.actions.decide import CommandError
 from workbench.session.actions.run import CURRENT_CALL, CallContext
 from workbench.session.results import answered, not_run
@@ -39,60 +39,22 @@ _NO_ANSWER = "No answer came in time."
 _REJECTED = "The user rejected this."
 
 
-class ServerQuestions:
-    """The open questions from one session's servers; its methods may be called from any thread."""
-
-    def __init__(self, complete: ModelCompletion, mode: Callable[[], Mode], *, has_user: bool) -> None:
-        """`mode` returns the current mode; `has_user` says whether a user can answer, now or later."""
-        self.complete = complete
-        self.mode = mode
-        self.has_user = has_user
-        self._lock = threading.Lock()
-        self._open: dict[str, ServerQuestion] = {}
-
-    def asker(self, server: str) -> CallAsker | None:
-        """Return the asker for the server's questions in the call that runs in this thread; None outside of a call."""
-        call = CURRENT_CALL.get()
-        return CallAsker(self, server, call) if call is not None else None
-
-    def command(self, action_id: str, apply: Callable[[ServerQuestion, str], None]) -> bool:
-        """Apply a command to the question with that id; return False if there is none. Raises CommandError."""
-        with self._lock:
-            question = self._open.get(action_id)
-        if question is None:
-            return False
-        apply(question, action_id)
-        return True
-
-    def open(self, question: ServerQuestion) -> None:
-        """Add a question that waits for the user."""
-        with self._lock:
-            self._open[question.action_id] = question
-
-    def closed(self, question: ServerQuestion) -> None:
-        """Remove a question that no longer waits."""
-        with self._lock:
-            self._open.pop(question.action_id, None)
-
-
-class ServerQuestion:
-    """A question that is waiting; takes the same commands as a session."""
+class ServerQuestion(CallQuestion):
+    """A question of a server that is waiting."""
 
     def __init__(self, action_id: str, *, takes_text: bool) -> None:
-        self.action_id = action_id
+        super().__init__(action_id)
         self.text = ""
-        self.verdict: Verdict | None = None
         self._takes_text = takes_text
-        self._done = threading.Event()
 
     def answer(self, action_id: str, text: str) -> None:
         """Accept the user's answer. Raises CommandError."""
         if not self._takes_text:
-            raise CommandError("this needs a decision, not an answer")
+            super().answer(action_id, text)
         if not text.strip():
             raise CommandError("there is no text to answer with")
-        self.text, self.verdict = well_formed(text).strip(), "approved"
-        self._done.set()
+        self.text = well_formed(text).strip()
+        self._finish("approved")
 
     def decide(self, action_id: str, verdict: Verdict, *, fingerprint: str, **fields: Any) -> None:
         """Accept the user's decision. Raises CommandError."""
@@ -100,16 +62,23 @@ class ServerQuestion:
             raise CommandError("this is a question of a server's; it takes an answer, not a decision")
         if verdict == "edited" or fields.get("always") is not None:
             raise CommandError("what a server asks of the model is approved or rejected as it is, each time")
-        self.verdict = verdict
-        self._done.set()
+        self._finish(verdict)
 
-    def wait(self, seconds: float) -> None:
-        """Wait until the question is answered, decided or withdrawn, at most `seconds`."""
-        self._done.wait(seconds)
 
-    def withdraw(self) -> None:
-        """End the wait: the answer is no longer needed."""
-        self._done.set()
+class ServerQuestions(WaitingQuestions[ServerQuestion]):
+    """The open questions from one session's servers; its methods may be called from any thread."""
+
+    def __init__(self, complete: ModelCompletion, mode: Callable[[], Mode], *, has_user: bool) -> None:
+        """`mode` returns the current mode; `has_user` says whether a user can answer, now or later."""
+        super().__init__()
+        self.complete = complete
+        self.mode = mode
+        self.has_user = has_user
+
+    def asker(self, server: str) -> CallAsker | None:
+        """Return the asker for the server's questions in the call that runs in this thread; None outside of a call."""
+        call = CURRENT_CALL.get()
+        return CallAsker(self, server, call) if call is not None else None
 
 
 class CallAsker:

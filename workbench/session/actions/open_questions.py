@@ -15,6 +15,7 @@ from workbench.protocol.events import ActionAssessed, ActionProposed, Event
 from workbench.protocol.live import Notice
 from workbench.session.actions.assess import EDITED
 from workbench.session.actions.fingerprint import is_same_action
+from workbench.session.actions.hook_gate import is_by_hook
 from workbench.session.actions.lifecycle import Actions
 from workbench.session.log import Log
 from workbench.session.state import OpenAction
@@ -90,16 +91,16 @@ class OpenQuestions:
             )
         if not fitting:
             return None
-        words = "1 waiting action fits" if fitting == 1 else f"{fitting} waiting actions fit"
-        still = "it still waits" if fitting == 1 else "they still wait"
-        return Notice(text=f"{words} {what}; {still} for your decision")
+        words = "1 pending action matches" if fitting == 1 else f"{fitting} pending actions match"
+        still = "it still needs" if fitting == 1 else "they still need"
+        return Notice(text=f"{words} {what}; {still} your decision")
 
     def _reassessed(self, action: OpenAction) -> list[Event]:
         assessed = action.assessed
         if assessed is None or action.asks_user or self._is_unchanged(action, assessed):
             return []
-        ask = EDITED if assessed.edited is not None else ""
-        events = self._actions.assessed(action.proposed, ask=ask, edited=assessed.edited)
+        is_users = assessed.edited is not None and not is_by_hook(action, assessed.edited)
+        events = self._actions.assessed(action.proposed, ask=EDITED if is_users else "", edited=assessed.edited)
         if events and isinstance(events[0], ActionAssessed):
             return events
         # it would fail now, or its effect is not known yet: it is assessed again when its turn comes

@@ -150,7 +150,7 @@ def _hunks(part: FilePart) -> Iterator[str]:
         grown = stop - hunk.old_end
         own = [edit for edit in remaining if edit.old <= stop and edit.old_end >= start]
         remaining = [edit for edit in remaining if edit not in own]
-        yield f"{name}: accepted, edited by the user.\n{_quoted(mine, own)}" if own else f"{name}: taken."
+        yield f"{name}: accepted, edited by the user.\n{_quoted(mine, own)}" if own else f"{name}: accepted."
     if remaining:
         yield f"Elsewhere the user changed:\n{_quoted(mine, remaining)}"
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -30,6 +31,7 @@ from workbench.protocol.events import (
 from workbench.protocol.live import LiveEvent, ToolOutput
 from workbench.protocol.stale_file import StaleFile
 from workbench.risk import Assessment
+from workbench.sandbox.set_aside import SetAside
 from workbench.secrets.masker import MASKER
 from workbench.secrets.stream import SecretStream
 from workbench.session.actions.partial_approval import FilePart, partial_result, parts_of
@@ -40,6 +42,8 @@ from workbench.session.worker_thread import CallAbandoned, Job, WorkerThread, as
 from workbench.session.worker_thread import run as run_alone
 from workbench.session.workspace.deletions import Explained
 from workbench.text import well_formed
+from workbench.tools.context import CURRENT_ACTION
+from workbench.tools.manifest import ToolKind, kind_of
 from workbench.tools.rich_text import recorded_result
 from workbench.tools.schema import Action, Observation
 from workbench.tools.str_replace_editor.files import Files, Plan
@@ -152,6 +156,70 @@ class CallContext(msgspec.Struct):
 CURRENT_CALL: ContextVar[CallContext | None] = ContextVar("CURRENT_CALL", default=None)
 
 
+AskToPutBack: TypeAlias = Callable[[ActionProposed, Sequence[SetAside], CallContext, Cancel], bool | None]
+"""Asks the user whether something is put back; returns None if no user is asked."""
+
+
+class RunningCall:
+    """A call while it runs, for other threads."""
+
+    def __init__(self, proposed: ActionProposed, context: CallContext, program: str = "") -> None:
+        """`program` is the name of the program that runs the call, if it runs between calls too."""
+        self.proposed = proposed
+        self.context = context
+        self.program = program
+        self._lock = threading.Lock()
+        self._is_over = False
+        self._at_end: list[Callable[[], None]] = []
+
+    def at_end(self, callback: Callable[[], None]) -> None:
+        """Call back when the call ends, before its result is recorded; at once if it has ended."""
+        with self._lock:
+            if not self._is_over:
+                self._at_end.append(callback)
+                return
+        callback()
+
+    def end(self) -> None:
+        """Run the callbacks, the last one first."""
+        with self._lock:
+            self._is_over, callbacks = True, tuple(reversed(self._at_end))
+        for callback in callbacks:
+            callback()
+
+
+class RunningCalls:
+    """The calls of one session that run now; its methods may be called from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._calls: list[RunningCall] = []
+
+    @contextmanager
+    def running(self, proposed: ActionProposed, context: CallContext, program: str = "") -> Iterator[None]:
+        """List the call within the block; `program` is the name of the program that runs it between others."""
+        call = RunningCall(proposed, context, program)
+        with self._lock:
+            self._calls.append(call)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._calls.remove(call)
+            call.end()
+
+    def last(self, kind: ToolKind | None) -> RunningCall | None:
+        """Return the last started call of a tool of that kind, or else of any; None if nothing runs."""
+        with self._lock:
+            of_kind = [call for call in self._calls if kind_of(call.proposed.tool) == kind]
+            return next(reversed(of_kind or self._calls), None)
+
+    def last_of(self, program: str) -> RunningCall | None:
+        """Return the last started call that is run by the program of that name; None if there is none."""
+        with self._lock:
+            return next((call for call in reversed(self._calls) if call.program == program), None)
+
+
 def record_model_call(response: ModelResponse) -> None:
     """Record the cost of a model response for the action that runs or is prepared in this thread."""
     call = CURRENT_CALL.get()
@@ -165,9 +233,14 @@ class Runner:
     """The threads in which a session's tools run; a single action always runs in the first of them."""
 
     def __init__(
-        self, on_live: Callable[[LiveEvent], None], report: _Report, usable: Callable[[], Collection[str]] = tuple
+        self,
+        on_live: Callable[[LiveEvent], None],
+        report: _Report,
+        usable: Callable[[], Collection[str]] = tuple,
+        calls: RunningCalls | None = None,
     ) -> None:
-        """`usable` returns the names of the tools that can be used now."""
+        """`usable` returns the names of the tools that can be used now; `calls` lists the calls while they run."""
+        self._calls = calls or RunningCalls()
         self._usable = usable
         self._on_live = on_live
         self._report = report
@@ -224,6 +297,7 @@ class Runner:
             return None
         call = CallContext(run.proposed.action_id, self._report, self._on_live, run.sub_agent)
         CURRENT_CALL.set(call)
+        CURRENT_ACTION.set(call.action_id)
         # The files were compared when the action was taken from the queue. Since then, its start was recorded, files
         # were copied, and this thread was waited for.
         changed = run.readied.difference() if run.readied.difference is not None else ""
@@ -231,7 +305,9 @@ class Runner:
             return _CHANGED.format(tool=run.proposed.tool, changed=changed)
         began = time.monotonic()
         work = run.readied.instead or partial(run.readied.tool, run.readied.action)
-        with using_only(run.readied.paths):
+        executor = run.readied.tool.executor
+        program = executor.program if executor is not None else ""
+        with using_only(run.readied.paths), self._calls.running(run.proposed, call, program):
             outcome = work()
         if call.is_suspended:
             raise CallSuspended

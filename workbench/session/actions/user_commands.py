@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 from uuid import uuid4
 
 from workbench.llm.model import Cancel
@@ -39,14 +40,28 @@ class UserCommands:
         return bool(self._log.state.own)
 
     def add(self, command: str) -> None:
-        """Queue a command, which runs as soon as no action runs. Raises CommandError if it is empty or cannot run."""
-        if not command.strip():
+        """Queue a command, which runs as soon as no action runs; with a leading `!`, outside the sandbox.
+
+        Raises CommandError if it is empty or cannot run.
+        """
+        text = command.strip()
+        is_outside = text.startswith("!")
+        event = UserCommand(
+            action_id=f"own_{uuid4().hex[:12]}", command=text[1:].strip() if is_outside else command, outside=is_outside
+        )
+        if not event.command.strip():
             raise CommandError("there is no command to run")
         try:
-            self._actions.ready(SHELL, {"command": command})
+            self._actions.ready(SHELL, self._arguments(event))
         except ArgumentError as error:
             raise CommandError(f"the command cannot be run: {error}") from None
-        self._log.commit(UserCommand(action_id=f"own_{uuid4().hex[:12]}", command=command))
+        self._log.commit(event)
+
+    def _arguments(self, command: UserCommand) -> dict[str, Any]:
+        """Return the arguments of the shell, which can be left only if it is in a sandbox or a container."""
+        tool = self._actions.tools.get(SHELL)
+        can_leave = tool is not None and tool.executor is not None and tool.executor.sandbox is not None
+        return {"command": command.command, **({"outside_sandbox": True} if command.outside and can_leave else {})}
 
     def advance(self, cancel: Cancel) -> bool:
         """Run the next command; return False if there is none. Raises StoreError."""
@@ -67,7 +82,7 @@ class UserCommands:
         return True
 
     def _started(self, command: UserCommand) -> RunningAction | None:
-        arguments = {"command": command.command}
+        arguments = self._arguments(command)
         try:
             readied = self._actions.ready(SHELL, arguments)
         except ArgumentError as error:

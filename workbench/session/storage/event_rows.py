@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 import sqlite3
+import struct
 import threading
 import zlib
 from collections.abc import Callable, Iterator
@@ -178,10 +179,15 @@ def mark_of(db: sqlite3.Connection, last: int, since: LogMark) -> LogMark | None
     None if an event is missing, or has no checksum because a version that wrote none wrote it. Raises sqlite3.Error.
     """
     crc, count = since.crc, since.seq
-    for (checksum_of_row,) in db.execute(_CHECKSUMS, (since.seq, last)):
-        if checksum_of_row == UNCHECKED:
+    rows = db.execute(_CHECKSUMS, (since.seq, last))
+    while batch := [checksum_of_row for (checksum_of_row,) in rows.fetchmany(_BATCH)]:
+        if UNCHECKED in batch:
             return None
-        crc, count = zlib.crc32(checksum_of_row.to_bytes(4, "little"), crc), count + 1
+        try:
+            packed = struct.pack(f"<{len(batch)}I", *batch)
+        except struct.error:  # something else stands where a checksum should be
+            return None
+        crc, count = zlib.crc32(packed, crc), count + len(batch)
     return LogMark(last, crc) if count == last else None
 
 

@@ -1,4 +1,4 @@
-"""Exports a session as JSON lines, one event per line, and imports it, to use it in other programs or move it."""
+"""Imports a session from JSON lines, one event per line, as `ohw export --jsonl` writes them."""
 
 from __future__ import annotations
 
@@ -31,11 +31,6 @@ from workbench.text import first_line
 
 _TOGETHER = 500
 _OUTSIDE = "it lies outside the workspace of an imported session, or is protected"
-
-
-def export_lines(store: Store) -> Iterator[str]:
-    """Yield every event as it is in the log, even if its kind is unknown to this version."""
-    return (line for _, line in store.lines())
 
 
 def import_lines(lines: Iterable[str], path: Path, *, model: str, mode: Mode) -> Store:

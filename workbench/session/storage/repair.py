@@ -22,6 +22,7 @@ from workbench.session.recovery import after_a_repair
 from workbench.session.state import State
 from workbench.session.storage.event_rows import UNCHECKED, Row, insert_strings, is_intact, is_named
 from workbench.session.storage.lock import SessionLock
+from workbench.session.storage.origin import check_is_here, origin_of
 from workbench.session.storage.sqlite_pages import Pages, read_pages
 from workbench.session.storage.store import Store, StoreError
 from workbench.session.storage.store_files import delete_file
@@ -92,6 +93,7 @@ def repair(path: Path, beginning: LostSettings) -> RepairResult:
     An undamaged session is not changed. The damaged content exists at every moment: it is copied to its new name before
     the repaired session takes the old name.
     """
+    check_is_here(path.stem, origin_of(path))
     lock = SessionLock.acquire(path)
     try:
         if _is_whole(path):

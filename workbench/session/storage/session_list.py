@@ -22,6 +22,7 @@ from workbench.session.storage.cleanup import never_began
 from workbench.session.storage.event_rows import text_of, words_of
 from workbench.session.storage.family import bequeath, family_lock
 from workbench.session.storage.lock import SessionLock, holder, lock_path
+from workbench.session.storage.origin import origin_in
 from workbench.session.storage.shared_history import attach_shared, shared_parts
 from workbench.session.storage.store import DamagedFile, Store, StoreError, check_log, check_whole
 from workbench.session.storage.store_files import delete_file, reading_uri
@@ -98,6 +99,8 @@ class SessionSummary:
     forked_from: str = ""
     """The session of which it is a fork; empty if it is none. The cost is that of the fork alone."""
     forked_at: int = 0
+    origin: str = ""
+    """The URL of the session if it is on another machine, of which this is a copy."""
 
     @property
     def role(self) -> str:
@@ -176,7 +179,8 @@ def find_session(locations: Locations, name: str) -> SessionSummary:
 def last_session(locations: Locations, workspace: Path | None = None) -> SessionSummary | None:
     """Return the last used session (in `workspace`, if given), or None; skip damaged and sub-agents' sessions."""
     for entry in list_sessions(locations):
-        if not entry.damaged and not entry.parent and (workspace is None or entry.workspace == str(workspace)):
+        is_there = workspace is None or (entry.workspace == str(workspace) and not entry.origin)
+        if is_there and not entry.damaged and not entry.parent:
             return entry
     return None
 
@@ -234,6 +238,7 @@ def _read(path: Path, db: sqlite3.Connection) -> SessionSummary:
         agent=str(started.get("agent", "")),
         forked_from=str(started.get("forked_from", "")),
         forked_at=int(started.get("forked_at", 0)),
+        origin=origin_in(db),
     )
 
 

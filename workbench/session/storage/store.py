@@ -34,6 +34,7 @@ from workbench.session.storage.event_rows import (
 )
 from workbench.session.storage.file_identity import Identity, identity_of, is_disk_read_only, is_still
 from workbench.session.storage.moved_paths import moved, moves_of
+from workbench.session.storage.origin import check_is_here, origin_in
 from workbench.session.storage.shared_history import (
     attach_shared,
     missing_history,
@@ -120,34 +121,34 @@ class Store:
             raise _store_error(path, error) from error
 
     @classmethod
-    def open(cls, path: Path, readonly: bool = False, *, is_checked: bool = False) -> Store:
-        """Open an existing file. Raises StoreError. A damaged file opens only with `readonly`; reading it then fills
-        `gaps`.
+    def open(cls, path: Path, readonly: bool = False, *, is_checked: bool = False, is_copy: bool = False) -> Store:
+        """Open an existing file. Raises StoreError. A damaged file opens only with `readonly`, and then fills `gaps`.
 
-        With `is_checked`, the file is known to be as it was when it was closed, and is not checked as a whole.
-        """
+        With `is_checked`, only its log is checked: it is as it was when closed. A copy of another machine's session
+        opens only with `readonly` or `is_copy`."""
         if not path.is_file():
             raise StoreError(f"there is no session file {path}; `ohw sessions` lists the sessions there are")
         try:
             if readonly:
                 return cls(path, _opened(path, readonly), readonly=True)
-            return cls._open_to_write(path, is_checked)
+            return cls._open_to_write(path, is_checked, is_copy)
         except sqlite3.Error as error:
             raise _store_error(path, error) from error
 
     @classmethod
-    def _open_to_write(cls, path: Path, is_checked: bool) -> Store:
+    def _open_to_write(cls, path: Path, is_checked: bool, is_copy: bool) -> Store:
         db = _opened(path, readonly=True)  # check before anything could be written: a damaged file stays as it is
         try:
             if db.execute("PRAGMA user_version").fetchone()[0] > SCHEMA_VERSION:
                 return cls(path, db, readonly=True)
+            check_is_here(path.stem, "" if is_copy else origin_in(db))
             if not is_checked:
                 check_whole(path, db)
-                check_log(path)
+            check_log(path)
         except OSError as error:
             db.close()
             raise StoreError(f"the session file {path} cannot be read: {error.strerror or error}") from error
-        except (sqlite3.Error, StoreError):
+        except (sqlite3.Error, WorkbenchError):
             db.close()
             raise
         db.close()

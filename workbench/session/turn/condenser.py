@@ -107,7 +107,11 @@ class Condenser:
         limits: Limits,
         thread: WorkerThread,
         show: Callable[[str], None],
+        *,
+        before: Callable[[Reason, Cancel], None] = lambda reason, cancel: None,
     ) -> None:
+        """`before` is called with the reason before the model is asked for a summary."""
+        self._before = before
         self._log = log
         self._context = context
         self._limits = limits
@@ -135,6 +139,7 @@ class Condenser:
             size = self._context.window.size(self._limits)
         if part is None:
             return False
+        self._before(reason, cancel)
         self._show(f"compacting the history: summarizing {len(part.messages)} messages")
         limit = size * CHARACTERS_PER_TOKEN // 2 if size else _LONGEST_RECORDS[0]
         job = Job(self._thread, lambda: self._summarized(model, part.messages, limit, cancel))

@@ -37,11 +37,19 @@ from workbench.protocol.events import (
     UserCommand,
     UserMessage,
 )
+from workbench.protocol.hook_run import HookRan
 from workbench.rules.allowed_tools import limit_notice
 from workbench.session.limits import MAX_OBSERVE
 from workbench.session.mentions import attached_text, image_names_text, pictures_of, resources_message, with_pictures
 from workbench.session.storage.event_rows import observed_text
-from workbench.session.turn.notes import decision_note, fork_message, repair_note, revert_message, rewind_message
+from workbench.session.turn.notes import (
+    decision_note,
+    fork_message,
+    hook_note,
+    repair_note,
+    revert_message,
+    rewind_message,
+)
 from workbench.text import cut_exactly, cut_middle, well_formed
 
 _INTRODUCTION = (
@@ -201,7 +209,7 @@ class MessageHistory(msgspec.Struct):
                 self.unsent.append((event.seq, _user_message(event)))
             case ModelResponded():
                 self._apply_answer(event)
-            case AgentNudged() | FilesChanged() | UserCommand() | ResourcesRead():
+            case AgentNudged() | FilesChanged() | UserCommand() | ResourcesRead() | HookRan():
                 self._apply_word(event)
             case HistoryCondensed() | CondensingUndone() | OutputDropped() | Rewound() | Forked():
                 self._apply_summary(event)
@@ -211,11 +219,11 @@ class MessageHistory(msgspec.Struct):
                 gone = event.message if isinstance(event, MessageWithdrawn) else self._nudge
                 self.unsent = [entry for entry in self.unsent if entry[0] != gone]
 
-    def _apply_word(self, event: AgentNudged | FilesChanged | UserCommand | ResourcesRead) -> None:
+    def _apply_word(self, event: AgentNudged | FilesChanged | UserCommand | ResourcesRead | HookRan) -> None:
         """Add a notice to the model; changes by other programs are omitted, as the agent sees them in the files."""
         if isinstance(event, UserCommand):
             self._own[event.action_id] = event.command
-        elif not isinstance(event, FilesChanged) or event.by == "person":
+        elif _is_for_model(event):
             self.unsent.append((event.seq, _notice_message(event)))
             self._nudge = event.seq if isinstance(event, AgentNudged) else self._nudge
 
@@ -428,9 +436,15 @@ def _raw_call(response: ModelResponded | None, event: ActionProposed) -> RawTool
     return calls[event.position] if 0 <= event.position < len(calls) else None
 
 
-def _notice_message(event: AgentNudged | FilesChanged | ResourcesRead) -> Message:
-    if isinstance(event, AgentNudged):
-        return {"role": "user", "content": _words(event.text)}
+def _is_for_model(event: AgentNudged | FilesChanged | ResourcesRead | HookRan) -> bool:
+    if isinstance(event, HookRan):
+        return bool(hook_note(event))
+    return not isinstance(event, FilesChanged) or event.by == "person"
+
+
+def _notice_message(event: AgentNudged | FilesChanged | ResourcesRead | HookRan) -> Message:
+    if isinstance(event, AgentNudged | HookRan):
+        return {"role": "user", "content": _words(event.text if isinstance(event, AgentNudged) else hook_note(event))}
     return revert_message(event) if isinstance(event, FilesChanged) else resources_message(event)
 
 

@@ -1,14 +1,18 @@
-"""Notes to the model about what the user did: repaired calls, decisions, reverts, rewinds and forks."""
+"""Notes to the model about what the user did: repaired calls, decisions, hooks, reverts, rewinds and forks."""
 
 from __future__ import annotations
 
 import json
+from typing import Final
 
 from workbench.llm.model import Message
 from workbench.protocol.events import ActionDecided, ActionProposed, FilesChanged, Forked, Rewound
+from workbench.protocol.hook_run import HookRan
 from workbench.text import cut_middle, visible, well_formed
 
 _NAMED = 10
+_REPORTED_OTHERWISE: Final = ("before_action", "before_asking", "user_message")
+"""The hook events whose denial has its own place: in the result of the action, or before the user."""
 
 
 def repair_note(event: ActionProposed) -> str:
@@ -17,17 +21,28 @@ def repair_note(event: ActionProposed) -> str:
 
 
 def decision_note(event: ActionDecided) -> str:
-    """Return the note that precedes the result of an action: the arguments if the user edited them, and the user's
-    note.
-    """
-    if event.by != "person":
-        return ""
+    """Return the note that precedes the result of an action: arguments that were changed, and the user's note."""
     note = []
     if event.edited is not None:
+        who = "A hook" if event.by_hook else "The user"
         arguments = cut_middle(well_formed(json.dumps(event.edited, ensure_ascii=False)), 4_000)
-        note.append(f"[The user changed the arguments before it ran: {arguments}]")
+        note.append(f"[{who} changed the arguments before it ran: {arguments}]")
     if event.note.strip() and event.written is None:  # the result of a partial approval has the note already
         note.append(f"[The user's note: {well_formed(event.note.strip())}]")
+    return "\n".join(note)
+
+
+def hook_note(event: HookRan) -> str:
+    """Return what the model reads from a hook: its context, and why it objects to something that has happened.
+
+    Empty if there is nothing; why an action was denied is in the action's result.
+    """
+    name = visible(event.name, lines=False)
+    note = []
+    if event.decision == "deny" and event.event not in _REPORTED_OTHERWISE and event.explanation.strip():
+        note.append(f"[The hook {name} objects: {well_formed(event.explanation.strip())}]")
+    if event.context.strip():
+        note.append(f"[From the hook {name}: {well_formed(event.context.strip())}]")
     return "\n".join(note)
 
 

@@ -24,7 +24,7 @@ from workbench.session.mentions import ResourceSource, read_all
 from workbench.session.results import none_run
 from workbench.session.turn.call_progress import CallReporter
 from workbench.session.turn.condenser import GRACE, NOTHING_TO_CONDENSE, Condenser
-from workbench.session.turn.context_window import ModelContext
+from workbench.session.turn.context_window import ModelContext, Reason
 from workbench.session.worker_thread import CallAbandoned, Job, WorkerThread, run
 from workbench.text import counted, first_line
 
@@ -64,9 +64,10 @@ class ModelTurn:
         on_live: Callable[[LiveEvent], None],
         host_of: Callable[[str], str],
         resources: ResourceSource | None = None,
+        before_compaction: Callable[[Reason, Cancel], None] = lambda reason, cancel: None,
     ) -> None:
         """`host_of` returns the server of a model if it is not the provider's own; `resources` reads the resources
-        that messages mention.
+        that messages mention; `before_compaction` is called before the history is condensed.
         """
         self._log = log
         self._context = context
@@ -87,7 +88,7 @@ class ModelTurn:
         self._model = log.state.model
         self._reopened = self._opened_at = 0
         self._thread = WorkerThread("session-model")
-        self._condenser = Condenser(log, context, limits, self._thread, self._show)
+        self._condenser = Condenser(log, context, limits, self._thread, self._show, before=before_compaction)
 
     def advance(self, cancel: Cancel) -> None:
         """Call the model once and record its response, or condense the history; a limit or failure ends the run."""

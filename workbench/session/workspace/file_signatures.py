@@ -26,6 +26,11 @@ def signature(path: str) -> Signature:
         status = os.lstat(path)
     except OSError:
         return None
+    return signature_of(status)
+
+
+def signature_of(status: os.stat_result) -> tuple[int, ...]:
+    """Return the signature of a file with this status."""
     return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino, status.st_mode
 
 

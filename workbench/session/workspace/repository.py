@@ -12,8 +12,7 @@ import stat
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from fnmatch import fnmatchcase
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -26,50 +25,12 @@ from workbench.files.git import GitAnswer, OwnRepository, run_git
 from workbench.files.root_directory import Root, real_path
 from workbench.files.state_files import discard_file
 from workbench.lazy_pattern import lazy_pattern
-from workbench.session.workspace.file_signatures import FileSignatures, signature
+from workbench.session.workspace.file_signatures import FileSignatures, signature_of
+from workbench.session.workspace.first_snapshot import IN_ONE_PACK, Git, fill_index
+from workbench.session.workspace.ignore_patterns import patterns_above
 from workbench.session.workspace.metadata import METADATA, Metadata, MetadataTracker
 from workbench.session.workspace.retention import prune
 from workbench.text import visible_path
-
-
-def patterns_above(workspace: Path) -> Iterator[str]:
-    """Yield the ignore patterns of the directories above the workspace, from the root of the repository down.
-
-    Yields none if one of them ignores the whole workspace, as in a home directory whose repository ignores `*`.
-    """
-    patterns: list[str] = []
-    root = next(
-        (directory for directory in (workspace, *workspace.parents) if (directory / ".git").exists()), workspace
-    )
-    between = [directory for directory in reversed(workspace.parents) if directory.is_relative_to(root)]
-    for file in [root / ".git/info/exclude", *(directory / ".gitignore" for directory in between)]:
-        directory = root if file.name == "exclude" else file.parent
-        inside = workspace.relative_to(directory).parts
-        with suppress(OSError):
-            for line in file.read_text(errors="surrogateescape").splitlines() if file.is_file() else ():
-                if any(fnmatchcase(name, line.strip("/ ")) for name in inside):
-                    return
-                patterns += _relative_pattern(line, inside)
-    yield from patterns
-
-
-def _relative_pattern(line: str, inside: Sequence[str]) -> Iterator[str]:
-    """Yield an ignore pattern rewritten for the directory `inside`; yield nothing if it concerns other directories."""
-    sign, body = ("!", line[1:]) if line.startswith("!") else ("", line)
-    if not body.strip() or body.startswith("#"):
-        return
-    if "/" not in body.rstrip().rstrip("/"):
-        yield line
-        return
-    parts = body.removeprefix("/").split("/")
-    for name in inside:
-        if not parts or parts[0] == "**":
-            break
-        if not fnmatchcase(name, parts.pop(0)):
-            return
-    if any(parts):
-        yield f"{sign}{'' if parts[0] == '**' else '/'}{'/'.join(parts)}"
-
 
 LARGEST = 5_000_000
 """Size in bytes of the largest file that a version holds."""
@@ -85,8 +46,6 @@ _MANY = 100
 """The fewest new files that are stored together in one pack; fewer are stored one by one."""
 _PACKED = 5_000
 """The most files of one pack: git compares each file that it adds with all that are in the pack."""
-_IN_ONE_PACK = {"core.bigFileThreshold": "1", "pack.compression": "1"}
-"""Git streams files above the threshold, in bytes, into one pack."""
 _SETTINGS = {"config": _CONFIG.encode(), "info/attributes": _ATTRIBUTES.encode()}
 GENERATED = frozenset({"node_modules", ".venv", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"})
 """Names of directories that no version holds, because they are large and generated from other files."""
@@ -249,7 +208,7 @@ class SnapshotRepository:
 
     def _changed_of_recorded(self, paths: Sequence[str]) -> list[str] | None:
         """Return the paths that have changed since they were recorded, or None if only git can tell."""
-        if any(path not in self._signatures or _kind(self.workspace, path, _is_real) != "fits" for path in paths):
+        if any(path not in self._signatures or _state(self.workspace, path, _is_real)[0] != "fits" for path in paths):
             return None
         return [path for path in paths if not self.is_as_recorded(path)]
 
@@ -270,22 +229,21 @@ class SnapshotRepository:
 
     def _record(self, changed: Sequence[str], timeout: float) -> None:
         is_real, now = cache(_is_real), time.time_ns()
-        kinds = {path: _kind(self.workspace, path, is_real) for path in changed}
-        fit = [path for path, kind in kinds.items() if kind == "fits"]
-        gone = [path for path, kind in kinds.items() if kind != "fits" and not path.endswith("/")]
+        states = {path: _state(self.workspace, path, is_real) for path in changed}
+        fit = {path: status for path, (kind, status) in states.items() if kind == "fits" and status is not None}
+        gone = [path for path, (kind, _) in states.items() if kind != "fits" and not path.endswith("/")]
         self.skipped.difference_update(fit, gone)
-        self.skipped.update(path for path, kind in kinds.items() if kind == "unfit")
+        self.skipped.update(path for path, (kind, _) in states.items() if kind == "unfit")
         self._signatures.forget(changed)
-        signatures = {path: signature(f"{self.workspace}/{path}") for path in fit}
-        modes = {path: each[-1] for path, each in signatures.items() if each is not None}
+        modes = {path: status.st_mode for path, status in fit.items()}
         if not self._tree and not self._metadata.now.modes:
             self._metadata.begin(modes)
         self._metadata.note_files(modes, gone)
-        for how, paths in (("--force-remove", gone), *(("--replace", paths) for paths in _batches(fit, _PACKED))):
-            if paths:
-                command = ["update-index", "--add", "--remove", how, "-z", "--stdin"]
-                settings = _IN_ONE_PACK if len(paths) >= _MANY else {}
-                self.git(command, listed(paths), timeout=timeout, settings=settings)
+        if len(fit) >= _MANY and not self._index.exists():
+            _begin_index(self._own, self.git, fit, now, timeout)
+        else:
+            _update_index(self.git, list(fit), gone, timeout)
+        signatures = {path: signature_of(status) for path, status in fit.items()}
         self._signatures.remember(signatures, now, is_first=not self._tree)
 
     def difference(self, before: str, after: str) -> list[Change]:
@@ -450,8 +408,10 @@ def is_refused(path: str, mode: int) -> bool:
     return is_named_like_git or path == METADATA
 
 
-def _kind(workspace: Path, path: str, is_real: Callable[[str], bool]) -> Literal["fits", "unfit", "gone"]:
-    """Return whether a version can hold the file at the path ("fits" or "unfit"), or "gone" if there is no file.
+def _state(
+    workspace: Path, path: str, is_real: Callable[[str], bool]
+) -> tuple[Literal["fits", "unfit", "gone"], os.stat_result | None]:
+    """Return whether a version can hold the file at the path ("fits" or "unfit"), or "gone", and the file's status.
 
     `is_real` returns whether there is no link in the path of a directory.
     """
@@ -459,15 +419,31 @@ def _kind(workspace: Path, path: str, is_real: Callable[[str], bool]) -> Literal
     try:
         status = os.lstat(whole)
     except OSError:
-        return "gone"
+        return "gone", None
     if path.endswith("/"):
-        return "unfit"  # a repository of its own
+        return "unfit", status  # a repository of its own
     if stat.S_ISDIR(status.st_mode) or not is_real(whole.rpartition("/")[0]):
-        return "gone"  # the recorded file is gone; a directory is recorded only by its files
+        return "gone", status  # the recorded file is gone; a directory is recorded only by its files
     if is_refused(path, status.st_mode):
-        return "unfit"
+        return "unfit", status
     is_file = stat.S_ISREG(status.st_mode) and status.st_size <= LARGEST and os.access(whole, os.R_OK)
-    return "fits" if is_file or stat.S_ISLNK(status.st_mode) else "unfit"
+    return "fits" if is_file or stat.S_ISLNK(status.st_mode) else "unfit", status
+
+
+def _begin_index(
+    own: OwnRepository, git: Git, statuses: Mapping[str, os.stat_result], began: int, timeout: float
+) -> None:
+    try:
+        fill_index(own, git, statuses, began, timeout)
+    except (OSError, ValueError) as error:
+        raise SnapshotError(f"the directory of the file versions cannot be written: {error}") from error
+
+
+def _update_index(git: Git, fit: Sequence[str], gone: Sequence[str], timeout: float) -> None:
+    for how, paths in (("--force-remove", gone), *(("--replace", paths) for paths in _batches(fit, _PACKED))):
+        if paths:
+            command = ["update-index", "--add", "--remove", how, "-z", "--stdin"]
+            git(command, listed(paths), timeout=timeout, settings=IN_ONE_PACK if len(paths) >= _MANY else {})
 
 
 def _change(head: bytes, path: bytes) -> Change:

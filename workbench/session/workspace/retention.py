@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -15,6 +16,8 @@ RETENTION: Final = (
     f" directory take more than {_LARGE // 10**9} GB"
 )
 """What deletes snapshots, as a sentence without its capital."""
+BUILDING: Final = "building-"
+"""How the names of our temporary directories beside the objects begin."""
 _DAY = 86_400
 _TIMEOUT = 300.0
 _REPACK = ("repack", "-q", "-d", "--cruft", "--window=0")
@@ -39,9 +42,17 @@ def prune(own: OwnRepository) -> None:
             if _is_older(held, days):
                 held.unlink()
         _drop_objects(own, days)
-        for index in own.git_dir.glob("index-*"):
-            if index != own.index and _is_older(index, days):
-                index.unlink()
+        _remove_files(own, days)
+
+
+def _remove_files(own: OwnRepository, days: int) -> None:
+    """Remove old indexes of other sessions, and what an engine that was killed has not removed."""
+    for index in own.git_dir.glob("index-*"):
+        if index != own.index and _is_older(index, days):
+            index.unlink()
+    for directory in own.git_dir.glob(f"{BUILDING}*"):
+        if _is_older(directory, 1):
+            shutil.rmtree(directory, ignore_errors=True)
 
 
 def _drop_objects(own: OwnRepository, days: int) -> None:

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
+
+SANDBOX: Final = "sandbox"
+"""The name under which the log has steps of the sandbox."""
+PUT_BACK: Final = "put_back"
+"""The tool of the step in which protected files that were moved aside would be put back."""
 
 
 class Question(Struct, frozen=True):
@@ -17,10 +22,10 @@ class Question(Struct, frozen=True):
 
 
 def who_asks(agent: str, name: str = "agent") -> str:
-    """Return who asks: the agent, a sub-agent by its name, or a server that works for a call."""
+    """Return who asks: the agent, a sub-agent by its name, or a server or the sandbox in the middle of a call."""
     if not agent:
         return f"the {name}"
-    return f"the {agent}" if agent.startswith("MCP server ") else f"the sub-agent {agent}"
+    return f"the {agent}" if agent == SANDBOX or agent.startswith("MCP server ") else f"the sub-agent {agent}"
 
 
 def read_question(arguments: Mapping[str, Any]) -> Question:

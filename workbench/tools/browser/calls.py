@@ -161,7 +161,7 @@ def _literal(node: ast.expr) -> Any:
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError, RecursionError, MemoryError, SyntaxError):
-        raise CallError(f"line {node.lineno}: only texts, numbers and lists of them may be arguments") from None
+        raise CallError(f"line {node.lineno}: only strings, numbers and lists of them may be arguments") from None
 
 
 def _signature(name: str) -> str:

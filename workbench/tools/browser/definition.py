@@ -17,7 +17,7 @@ from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import DeclaredTool, ToolAnnotations, ToolDefinition
 
 SECONDS = 15.0
-_DESCRIPTION = """Drive a browser: open pages, read them, click and fill forms. Back come address, title, tabs, the page as a tree of its elements and a picture of what is in sight.
+_DESCRIPTION = """Drive a browser: open pages, read them, click and fill forms. The result contains the URL, the title, the tabs, the page as a tree of its elements and a picture of the visible part.
 
 `code` contains calls, one a line, done in order until one fails. Elements are named by their ids: `[ref=e12]` in the tree is 'e12'.
 * goto('https://…'), go_back(), go_forward(), noop(wait_ms), scroll(delta_x, delta_y) in pixels

@@ -69,7 +69,8 @@ class BrowserExecutor(ToolExecutor[BrowserAction, BrowserObservation]):
                 worker = self._ready()
                 return self._done(worker, action)
             except Missing as missing:
-                return BrowserObservation.from_text(str(missing), is_error=True, error=str(missing)).lacking("browser")
+                text = f"Tell the user: {missing}."
+                return BrowserObservation.from_text(text, is_error=True, error=text).lacking("browser")
             finally:
                 self._running = None
 
@@ -90,7 +91,7 @@ class BrowserExecutor(ToolExecutor[BrowserAction, BrowserObservation]):
                 env=_short_tmpdir() | cache_environment(),
             )
         except OSError as error:
-            raise Missing(f"The browser could not be started in {self._workspace}: {error.strerror}.") from error
+            raise Missing(f"the browser could not be started in {self._workspace}: {error.strerror}") from error
         self._open(self._worker, program)
         return self._worker
 
@@ -200,7 +201,7 @@ def _short_tmpdir() -> dict[str, str]:
 
 
 def _pdf(name: str) -> str:
-    return f"({name} is a PDF, whose text the browser cannot read; web_read reads it by its address)"
+    return f"({name} is a PDF, whose text the browser cannot read; web_read reads it by its URL)"
 
 
 def _without_elements(media_type: str) -> str:

@@ -24,7 +24,7 @@ _LAUNCHERS = {"/usr/bin/chromium": "/usr/lib/chromium/chromium"}
 """Distribution scripts, each with the program that it starts; they first detect the hardware, which takes a third of a
 second.
 """
-_HOW = "There is no {what}, which the browser needs. Tell the user: install it with {how}."
+_HOW = "there is no {what}, which the browser needs; install it with {how}"
 
 
 NO_PLAYWRIGHT = _HOW.format(
@@ -49,7 +49,7 @@ def find_chromium(named: str = "") -> str:
         program = find_program(str(Path(named).expanduser()))
         if program is None:
             raise Missing(
-                f"There is no program {named}, which `executable` in [tools.browser] of the settings file names."
+                f"there is no program {named}, which `executable` in [tools.browser] of the settings file names"
             )
         return program
     for name in _NAMES:

@@ -184,7 +184,7 @@ class BrowserProxy:
             return "; only its own pages reach it"
         # A tunnel is opaque: it is for https or for a WebSocket.
         call = "goto" if is_tunnel else f"goto('http://{_written(endpoint)}/…')"
-        return f"; {call} opens it by its address"
+        return f"; {call} opens it by its URL"
 
     def _refuse(self, writer: asyncio.StreamWriter, endpoint: Endpoint, why: str) -> None:
         self._note_refusal(f"{_not_reached(endpoint)}{why}" if why else "")

@@ -12,6 +12,8 @@ from workbench.tools.exports import exports_of
 from workbench.tools.manifest import Manifest
 
 NAME = "execute_bash"
+OUTPUTS = "outputs"
+"""The directory, in that of a session, of the files with complete outputs."""
 _COMMAND = Presentation(
     icon="$", noun="command", headline="{command:exact}", title="$ {command:exact}", subject="command"
 )

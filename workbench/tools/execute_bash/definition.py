@@ -8,8 +8,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from workbench.tools.context import ConversationState, state_directory_of, workspace_of
-from workbench.tools.effects import AssessmentContext, Effect, RunsCommand, TypesInput
+from workbench.processes.launch import Launcher
+from workbench.tools.context import ConversationState, shell_launcher_of, state_directory_of, workspace_of
+from workbench.tools.effects import AssessmentContext, Effect, LeavesSandbox, RunsCommand, TypesInput
 from workbench.tools.execute_bash.stream import LIMIT
 from workbench.tools.schema import Action, Observation, Schema
 from workbench.tools.tool import DeclaredTool, ToolAnnotations, described
@@ -35,6 +36,13 @@ def _short(silence: float, limit: float | None = None) -> str:
     return f"""Run a command or script in a persistent bash shell; prints output and exit code. After {pause} (or `timeout`) it returns with exit code -1 and continues: empty `command` waits, `is_input` types text or keys (C-c)."""  # noqa: E501
 
 
+_SANDBOX = """
+Sandbox: commands write only the workspace, $TMPDIR and directories that the user allows, see no keys or passwords, and reach only hosts that the user allows. `outside_sandbox` asks the user to run one command, which starts in the same directory, without it."""  # noqa: E501
+
+_CONTAINER = """
+Container: commands run in a container, which shares only the workspace with this machine, has programs of its own, and is deleted with the session. `outside_sandbox` asks the user to run one command on this machine, without it."""  # noqa: E501
+
+
 class ExecuteBashAction(Action):
     """A command, input for the running one, or an empty command to wait for it."""
 
@@ -47,6 +55,15 @@ class ExecuteBashAction(Action):
         default=None, gt=0, description="Seconds after which to come back in any case; the command is not ended."
     )
     reset: bool = Field(default=False, description="True: start a new shell first, without the old one's state.")
+
+
+class ExecuteBashInSandbox(ExecuteBashAction):
+    """The same in a shell inside a sandbox, which one command may ask to leave."""
+
+    outside_sandbox: bool = Field(
+        default=False, description="True: run this one command outside the sandbox; the user is asked. Needs `why`."
+    )
+    why: str = Field(default="", description="Why the command cannot work inside the sandbox, in one sentence.")
 
 
 class CmdOutputMetadata(Schema):
@@ -119,6 +136,7 @@ class BashTool(DeclaredTool[ExecuteBashAction, ExecuteBashObservation]):
         username: str | None = None,
         terminal_type: TerminalType | None = None,
         hidden_env: Collection[str] = (),
+        sandbox: Launcher | None = None,
     ) -> None:
         """`timeout` is the limit of calls that have none of their own.
 
@@ -128,8 +146,11 @@ class BashTool(DeclaredTool[ExecuteBashAction, ExecuteBashObservation]):
 
         silence = no_change_timeout_seconds or no_change_timeout
         more: dict[str, Any] = {"username": username, "terminal_type": terminal_type, "hidden_env": hidden_env}
-        executor = BashExecutor(working_dir, state_dir, no_change_timeout=silence, timeout=timeout, **more)
+        times: dict[str, Any] = {"no_change_timeout": silence, "timeout": timeout}
+        executor = BashExecutor(working_dir, state_dir, **times, **more, sandbox=sandbox)
         self.description, self.short_description = _descriptions(executor)
+        if sandbox is not None:
+            self.action_type = ExecuteBashInSandbox
         super().__init__(executor)
 
     def set_executor(self, executor: Any) -> Self:
@@ -140,7 +161,7 @@ class BashTool(DeclaredTool[ExecuteBashAction, ExecuteBashObservation]):
 
     def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Sequence[Effect]:
         """Return the command line, or the input with the programs that would read it."""
-        return (_effect(arguments, self.executor),)
+        return _effects(arguments, self.executor)
 
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[BashTool]:
@@ -148,21 +169,42 @@ class BashTool(DeclaredTool[ExecuteBashAction, ExecuteBashObservation]):
         return (cls(**{**_defaults(conv_state), **params}),)
 
 
+def leaving(arguments: Mapping[str, Any], executor: object) -> Sequence[Effect]:
+    """Return the effect of running outside the sandbox, if there is one and the call asks for that.
+
+    What is typed into a command that runs outside counts, too.
+    """
+    sandbox: Launcher | None = getattr(executor, "sandbox", None)
+    types_outside = bool(arguments.get("is_input")) and getattr(getattr(executor, "shells", None), "is_outside", False)
+    if not (arguments.get("outside_sandbox") or types_outside) or sandbox is None or not sandbox.holds:
+        return ()
+    return (LeavesSandbox(str(arguments.get("why") or "")),)
+
+
 def _descriptions(executor: object) -> tuple[str, str]:
     silence, limit = getattr(executor, "no_change_timeout", SILENCE), getattr(executor, "timeout", None)
-    return _description(silence, limit), _short(silence, limit)
+    sandbox: Launcher | None = getattr(executor, "sandbox", None)
+    more = "" if sandbox is None else _SANDBOX if sandbox.directory is None else _CONTAINER
+    return _description(silence, limit) + more, _short(silence, limit) + more
 
 
-def _effect(arguments: Mapping[str, Any], executor: object) -> Effect:
-    line = str(arguments.get("command", ""))
+def _effects(arguments: Mapping[str, Any], executor: object) -> Sequence[Effect]:
+    line, leaves = str(arguments.get("command", "")), leaving(arguments, executor)
+    sandbox: Launcher | None = getattr(executor, "sandbox", None)
+    container_path = sandbox.container_path if sandbox is not None and not leaves else ""
     if not arguments.get("is_input"):
-        return RunsCommand(line)
+        granted = tuple(sandbox.granted) if sandbox is not None and not leaves else ()
+        return (RunsCommand(line, container_path, granted), *leaves)
     waiting = getattr(executor, "waiting", None)
-    return TypesInput(line, tuple(waiting()) if waiting is not None else ())
+    return (TypesInput(line, tuple(waiting()) if waiting is not None else (), container_path), *leaves)
 
 
 def _defaults(conv_state: ConversationState) -> dict[str, Any]:
-    return {"working_dir": workspace_of(conv_state), "state_dir": state_directory_of(conv_state)}
+    return {
+        "working_dir": workspace_of(conv_state),
+        "state_dir": state_directory_of(conv_state),
+        "sandbox": shell_launcher_of(conv_state),
+    }
 
 
 execute_bash_tool = described(BashTool)

@@ -8,12 +8,19 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import get_args
 
+from workbench.processes.launch import Launcher
 from workbench.text import visible
 from workbench.tools.execute_bash import messages
-from workbench.tools.execute_bash.definition import SILENCE, ExecuteBashAction, ExecuteBashObservation, TerminalType
+from workbench.tools.execute_bash.definition import (
+    SILENCE,
+    ExecuteBashAction,
+    ExecuteBashObservation,
+    TerminalType,
+    leaving,
+)
 from workbench.tools.execute_bash.messages import NOTHING, Result, answer
 from workbench.tools.execute_bash.shell import NoBash, Shell, ShellError
-from workbench.tools.execute_bash.shells import Shells, own_username, readers
+from workbench.tools.execute_bash.shells import ShellChoice, own_username, readers
 from workbench.tools.execute_bash.stream import OutputText
 from workbench.tools.execute_bash.wait import STILL_RUNNING, Outcome, Watch, asks_password
 from workbench.tools.executor import ToolExecutor
@@ -38,6 +45,7 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
         username: str | None = None,
         terminal_type: TerminalType | None = None,
         hidden_env: Collection[str] = (),
+        sandbox: Launcher | None = None,
     ) -> None:
         """`timeout` is the limit of calls that have none of their own, in seconds; without it, calls return after
         `no_change_timeout` seconds without output. `no_change_timeout_seconds` is the name of that in OpenHands.
@@ -47,15 +55,15 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
         """
         _check_user(username)
         _check_terminal_type(terminal_type)
-        self._shells = Shells(str(Path(working_dir).absolute()), state_dir, hidden_env)
+        self.shells = ShellChoice(str(Path(working_dir).absolute()), state_dir, hidden_env, sandbox)
+        self.sandbox = sandbox
         self.no_change_timeout = no_change_timeout_seconds or no_change_timeout
         if timeout is not None and not timeout > 0:
             raise ValueError(f"`timeout` is a number of seconds above 0, not {timeout!r}.")
         self.timeout = timeout
         # The running command, or one that ended between calls.
         self._command = ""
-        self._one_call = threading.Lock()
-        self._counting = threading.Lock()
+        self._one_call, self._counting = threading.Lock(), threading.Lock()
         self._calls = 0
         self._interrupted = threading.Event()
         self._closed = False
@@ -71,6 +79,8 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
             except ShellError as error:
                 failed = self._error(action, str(error))
                 return failed.lacking("bash") if isinstance(error, NoBash) else failed
+            finally:
+                self.shells.return_inside(after=self._command)
 
     @contextlib.contextmanager
     def _counted(self) -> Iterator[None]:
@@ -97,8 +107,9 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
         is_command = not action.is_input and bool(action.command.strip())
         if not is_command and not action.reset:
             return self._go_on(action)
-        shell, lead = self._shells.open(reset=action.reset)
-        if lead:
+        before = self.shells.select(outside=bool(leaving(vars(action), self)))
+        shell, lead = self.shells.chosen.open(reset=action.reset)
+        if lead := [*before, *lead]:
             self._command = ""
         if not is_command:
             return self._answer(action, lead, Result(code=0))
@@ -123,7 +134,7 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
 
     def _go_on(self, action: ExecuteBashAction) -> ExecuteBashObservation:
         """Type the input, if there is any, and wait for the running command or report one that ended between calls."""
-        shell = self._shells.current
+        shell = self.shells.chosen.current
         if not self._command or shell is None:
             return self._error(action, messages.NOTHING_RUNS)
         lead = [messages.PREVIOUS_OUTPUT]
@@ -139,7 +150,7 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
 
     def _watch(self, shell: Shell, action: ExecuteBashAction, lead: list[str]) -> ExecuteBashObservation:
         limit = action.timeout or self.timeout
-        outcome = Watch(shell, self.no_change_timeout, limit, self._interrupted).wait()
+        outcome = Watch(shell, self.no_change_timeout, limit, self._interrupted, self.shells.is_held).wait()
         shell.rest()
         output = shell.stream.collect()
         if outcome in STILL_RUNNING:
@@ -148,53 +159,59 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
             return self._answer(action, trailing, Result(output, lead, timed_out=late))
         self._command = ""
         if outcome in (Outcome.STUBBORN, Outcome.BROKEN):
-            self._shells.end_current()
+            self.shells.chosen.end_current()
             is_stubborn = outcome is Outcome.STUBBORN
             text = messages.replaced if is_stubborn else messages.broken
-            return self._answer(action, [text(self._shells.directory)], Result(output, lead, 130 if is_stubborn else 1))
+            return self._answer(
+                action, [text(self.shells.chosen.directory)], Result(output, lead, 130 if is_stubborn else 1)
+            )
         if outcome is Outcome.DIED:
             return self._died(shell, action, output, lead)
         code = shell.exit_code()
         trailing = [messages.INTERRUPTED] if outcome is Outcome.INTERRUPTED else []
-        return self._answer(action, [*trailing, messages.ended(code)], Result(output, lead, code))
+        return self._answer(
+            action,
+            [*trailing, messages.ended(code), *self.shells.notes(output.text, code)],
+            Result(output, lead, code),
+        )
 
     def _died(
         self, shell: Shell, action: ExecuteBashAction, output: OutputText, lead: list[str]
     ) -> ExecuteBashObservation:
         """Report that the shell ended, and start another one."""
         status = shell.terminal.guard.status
-        self._shells.end_current()
+        self.shells.chosen.end_current()
         trouble = ""
         try:
-            self._shells.start()
+            self.shells.chosen.start()
         except ShellError as error:
             trouble = str(error)
         trailing = [messages.INTERRUPTED] if self._interrupted.is_set() else []
         code = 137 if status is None else status if status >= 0 else 128 - status
-        trailing += [messages.died(status, self._shells.directory, trouble), messages.completed(code)]
+        trailing += [messages.died(status, self.shells.chosen.directory, trouble), messages.completed(code)]
         return self._answer(action, trailing, Result(output, lead, code))
 
     def _answer(
         self, action: ExecuteBashAction, trailing: list[str], result: Result = NOTHING
     ) -> ExecuteBashObservation:
-        return answer(action.command, trailing, self._shells.where(), result)
+        return answer(action.command, trailing, self.shells.chosen.where(), result)
 
     def _error(self, action: ExecuteBashAction, text: str) -> ExecuteBashObservation:
-        where = self._shells.where()
+        where = self.shells.chosen.where()
         return ExecuteBashObservation.from_text(text, is_error=True, command=action.command, metadata=where)
 
     def waiting(self) -> list[tuple[tuple[str, ...], str]]:
         """Return the command lines and directories of the programs that would read input now."""
-        shell = self._shells.current
+        shell = self.shells.chosen.current
         return readers(shell.terminal.foreground()) if shell is not None and shell.running else []
 
     def working_dir(self) -> str:
         """Return the working directory of the program that is waiting for input, or that of the shell if there is none.
 
-        Before the shell starts, that is the one it will start in.
+        Before the shell starts, that is the one it will start in. In the workspace, it has the workspace's own path.
         """
         directories = (directory for _, directory in self.waiting())
-        return next(filter(None, directories), self._shells.where().working_dir)
+        return self.shells.by_own_name(next(filter(None, directories), self.shells.chosen.where().working_dir))
 
     def interrupt(self) -> None:
         """End the running call; do nothing if there is none."""
@@ -206,7 +223,7 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
         """End the shell if files have changed, since its state may no longer fit; the next call starts one."""
         if files and self._one_call.acquire(timeout=_REWOUND):
             try:
-                self._shells.end_current()
+                self.shells.chosen.end_current()
             finally:
                 self._one_call.release()
 
@@ -215,7 +232,7 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
         self.interrupt()
         with self._one_call:
             self._closed = True
-            self._shells.close()
+            self.shells.close()
 
 
 def _check_user(username: str | None) -> None:

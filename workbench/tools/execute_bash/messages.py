@@ -54,6 +54,16 @@ REFUSED_PASSWORD = (
 RESET = "[The shell was replaced by a new one: variables, functions and the working directory of the old one are gone.]"
 
 
+def granted(directories: Sequence[str], directory: str) -> str:
+    """Return the message for a shell that was replaced because the user changed what commands may write."""
+    names = ", ".join(visible(each, lines=False) for each in directories)
+    now = f"besides the workspace: {names}" if names else "the workspace and nothing else"
+    return (
+        f"[The user changed what commands may write: {now}. For that, the shell was replaced by a new one in "
+        f"{visible(directory, lines=False)}: variables, functions and background processes of the old one are gone.]"
+    )
+
+
 def busy(command: str) -> str:
     """Return the refusal of a new command while `command` runs."""
     return f"The new command was not run: the previous one is still running ({command}). {_GO_ON}"
@@ -115,6 +125,12 @@ def died(status: int | None, directory: str, trouble: str = "") -> str:
     )
 
 
+BEYOND_SANDBOX = (
+    "[Commands run in a sandbox that lets them write only $TMPDIR and, unless it is read-only, the workspace and "
+    "directories that the user has allowed. If this one needs more, call again with outside_sandbox=true and say why; "
+    "the user decides. If several need the same directory outside the workspace, tell the user that "
+    "`/sandbox write DIRECTORY` allows it for this session, unless the sandbox is read-only.]"
+)
 INTERRUPTED = "[The command was interrupted by the user.]"
 
 

@@ -162,7 +162,7 @@ class PromptReader:
     def learn(self, seconds: float) -> None:
         """Record where bash sleeps at its first prompt, before any command ran; waits up to `seconds` for it."""
         until = time.monotonic() + seconds
-        while not self._prompt_location and time.monotonic() < until:
+        while self._terminal.shows_shell and not self._prompt_location and time.monotonic() < until:
             location = self._sleeps_in()
             if location[1:2] == ("0x0",):  # reads its standard input
                 self._prompt_location = location
@@ -187,14 +187,14 @@ class PromptReader:
     def _sleeps_in(self) -> tuple[str, ...]:
         """Return the system call, its first three arguments, stack and code address; empty if not available."""
         try:
-            words = Path(f"/proc/{self._terminal.guard.pid}/syscall").read_text().split()
+            words = Path(f"/proc/{self._terminal.pid}/syscall").read_text().split()
         except OSError:
             return ()
         return (*words[:4], *words[-2:])
 
     def _bytes_read(self) -> int:
         """Return the total number of bytes that bash itself has read; the expected number if not available."""
-        pid = self._terminal.guard.pid
+        pid = self._terminal.pid
         try:
             return int(Path(f"/proc/{pid}/task/{pid}/io").read_text().split(maxsplit=2)[1])
         except (OSError, ValueError, IndexError):

@@ -161,6 +161,8 @@ _END = (
     b" >/dev/null 2>&1\n"
 )
 EMPTY_LINE = b"\x15\n"
+MODES = "stty -echo -ixon -onlcr lnext undef 2>/dev/null; "
+"""Sets the modes of a terminal in a container, for where they cannot be set from outside."""
 
 
 def _typed(line: bytes, code: int) -> bytes:

@@ -10,10 +10,12 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 from workbench.errors import WorkbenchError
+from workbench.processes.launch import Launcher, ProgramStart
 from workbench.processes.leftovers import SHELL_FILE
 from workbench.processes.shell_environment import shell_environment
 from workbench.processes.spawn import find_program
@@ -39,11 +41,19 @@ class NoBash(ShellError):
 class Shell:
     """A bash that executes commands; everything but `close()` must be called inside `with shell.acquire():`."""
 
-    def __init__(self, directory: str, scratch: Path, outputs: Path, hidden: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        directory: str,
+        scratch: Path,
+        outputs: Path,
+        hidden: Collection[str] = (),
+        *,
+        sandbox: Launcher | None = None,
+    ) -> None:
         self.nonce = secrets.token_hex(12)
         self.on_output: Callable[[str], None] | None = None
         self.running = False
-        self.heard = time.monotonic()
+        self.heard = self.started = time.monotonic()
         self.stream = Stream(outputs)
         self.mark: Mark | None = None
         self._outputs = outputs
@@ -54,22 +64,30 @@ class Shell:
         self._script = scratch / f"command-{self.nonce}"
         self._name = scratch / f"{SHELL_FILE}{self.nonce}"
         rc_file = scratch / f"rc-{self.nonce}"
-        self.terminal = self._open(directory, rc_file, rc.rc_text(), hidden)
+        self.granted: Sequence[str] = sandbox.granted if sandbox is not None else ()
+        """The directories that commands may write besides the workspace."""
+        self.terminal = self._open(directory, rc_file, hidden, sandbox)
         self._prompt = PromptDetector(self.terminal)
         self._come_up(rc_file)
         self._reader = threading.Thread(target=self._read_on, name="shell-reader", daemon=True)
         self._reader.start()
 
-    def _open(self, directory: str, rc_file: Path, rc_text: str, hidden: Collection[str]) -> Terminal:
+    def _open(self, directory: str, rc_file: Path, hidden: Collection[str], sandbox: Launcher | None) -> Terminal:
         bash = find_program("bash")
-        if bash is None:
+        in_container = sandbox is not None and sandbox.directory is not None
+        if bash is None and not in_container:
             raise NoBash("There is no bash, which this tool needs. Tell the user: install it, or add it to the PATH.")
-        argv = [bash, "--noprofile", "--norc", "--noediting", "-i"]
+        argv = [bash or "bash", "--noprofile", "--norc", "--noediting", "-i"]
         env = shell_environment(os.environ, self.nonce, hidden)
         try:
-            self._name.touch()
-            rc_file.write_text(rc_text)
-            return Terminal(argv, directory, env, rc_file.parent)
+            self._name.touch(exist_ok=False)
+            _write_new(rc_file, rc.rc_text())
+            private = rc_file.parent
+            starting = (
+                sandbox.launch(argv, directory, env, writable=[private], readable=[self._outputs]) if sandbox else None
+            )
+            with starting or nullcontext(ProgramStart(argv, env)) as launch:
+                return Terminal(launch, directory, private)
         except OSError as error:
             _discard(rc_file)
             raise ShellError(f"The shell cannot be started in {directory}: {error.strerror or error}.") from error
@@ -79,7 +97,8 @@ class Shell:
 
         `--rcfile` is not enough, because on some systems bash reads another file first.
         """
-        self.terminal.write(f". {rc.quoted(str(rc_file))}\n".encode("utf-8", "surrogateescape"))
+        first = rc.MODES if self.terminal.is_containers else ""
+        self.terminal.write(f"{first}. {rc.quoted(str(rc_file))}\n".encode("utf-8", "surrogateescape"))
         until = time.monotonic() + _START
         while not (self._hint or self.ended or self.terminal.hung_up) and time.monotonic() < until:
             self._feed(self.terminal.expect(FIRST_PROMPT, 0.2))
@@ -87,6 +106,8 @@ class Shell:
         # The supervisor reports the shell's pid on another channel, on a busy machine perhaps after the prompt.
         while not ((self._hint and self.terminal.guard.pid) or self.ended) and time.monotonic() < until:
             self.pump(0.2)
+        if self.terminal.is_containers:
+            self.terminal.enter_container(self.nonce)
         self._prompt.reader.learn(1.0)
         self.running = True
         while self.mark is None and not self.ended and time.monotonic() < until:
@@ -112,16 +133,15 @@ class Shell:
         self.stream = Stream(self._outputs)
         self.running = True
         self._hint = None
-        self.heard = time.monotonic()
+        self.heard = self.started = time.monotonic()
         self._prompt.begin(line)
         self.terminal.write(line)
 
     def _write_script(self, command: str) -> None:
         try:
-            # Commands can write to this directory too, so there may be a link.
+            # In the sandbox, commands can write to this directory too, so there may be a link.
             self._script.unlink(missing_ok=True)
-            with self._script.open("x", encoding="utf-8", errors="replace") as file:
-                file.write(command)
+            _write_new(self._script, command)
         except OSError as error:
             why = f"{self._script} cannot be written ({error.strerror or error})"
             raise ShellError(
@@ -217,6 +237,8 @@ class Shell:
     def close(self) -> bool:
         """End the shell and everything it started; return False if a later `sweep` may be necessary."""
         self._closing = True
+        if self.terminal.is_containers:  # its processes are not the supervisor's descendants
+            sweep((self.nonce,))
         self.terminal.guard.hang_up()
         self._reader.join()
         clean = self.terminal.close()
@@ -227,6 +249,12 @@ class Shell:
         self._background.close()
         _discard(self._script)
         return clean
+
+
+def _write_new(path: Path, text: str) -> None:
+    """Write a new file, and not through a link. Raises OSError."""
+    with path.open("x", encoding="utf-8", errors="replace") as file:
+        file.write(text)
 
 
 def _discard(path: Path) -> None:

@@ -9,14 +9,17 @@ import shutil
 import socket
 import tempfile
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from workbench.files.workspace_names import by_own_name
+from workbench.processes.launch import Launcher
 from workbench.processes.leftovers import prefix
 from workbench.processes.sweep import sweep, sweep_later
-from workbench.tools.execute_bash import messages
+from workbench.tools.execute_bash import OUTPUTS, messages
 from workbench.tools.execute_bash.definition import CmdOutputMetadata
 from workbench.tools.execute_bash.shell import Shell, ShellError
+from workbench.tools.sandbox_notes import denial, sandbox_notes
 
 
 @functools.cache
@@ -76,14 +79,19 @@ _MOST_READERS = 20
 def metadata(shell: Shell | None, directory: str) -> CmdOutputMetadata:
     """Return the state of the shell; its directory comes from the kernel, because `$PWD` can be set to anything."""
     mark = shell.mark if shell else None
-    pid = shell.terminal.guard.pid if shell else -1
+    pid = shell.terminal.pid if shell else -1
+    in_container = shell is not None and shell.terminal.is_containers
     return CmdOutputMetadata(
         pid=pid,
-        working_dir=working_directory(pid) or (mark.directory if mark else directory),
+        working_dir=_directory_of(shell) or (mark.directory if mark else directory),
         username=own_username(),
         hostname=_hostname(),
-        py_interpreter_path=_python(mark.path) if mark else None,
+        py_interpreter_path=_python(mark.path) if mark and not in_container else None,
     )
+
+
+def _directory_of(shell: Shell | None) -> str:
+    return working_directory(shell.terminal.pid) if shell is not None and shell.terminal.shows_shell else ""
 
 
 _RESET = 2.0
@@ -93,11 +101,14 @@ _RESET = 2.0
 class Shells:
     """Owns at most one running shell; earlier ones end in their own threads."""
 
-    def __init__(self, directory: str, state_dir: Path | None, hidden: Collection[str]) -> None:
+    def __init__(
+        self, directory: str, state_dir: Path | None, hidden: Collection[str], sandbox: Launcher | None = None
+    ) -> None:
         self.directory = directory
         self.current: Shell | None = None
-        self._outputs = state_dir / "outputs" if state_dir else None
+        self._outputs = state_dir / OUTPUTS if state_dir else None
         self._hidden = frozenset(hidden)
+        self._sandbox = sandbox
         self._scratch: Path | None = None
         self._ends: list[threading.Thread] = []
         self._unswept: list[str] = []  # nonces of shells whose supervisor failed to end them
@@ -112,6 +123,8 @@ class Shells:
             return self.start(), [messages.RESET]
         if shell is None:
             return self.start(), [messages.RESET] if reset else []
+        if shell.granted != self._granted():
+            return self._with_granted(shell)
         with shell.acquire():
             shell.drain(0.2)
             if not shell.ended:
@@ -123,17 +136,37 @@ class Shells:
         self.end_current()
         return self.start(), lead
 
-    def start(self) -> Shell:
-        """Start a new shell. Raises ShellError."""
+    def _granted(self) -> Sequence[str]:
+        """Return the directories that a new shell may write besides the workspace."""
+        return self._sandbox.granted if self._sandbox is not None else ()
+
+    def _with_granted(self, shell: Shell) -> tuple[Shell, list[str]]:
+        """Replace a shell by one with the directories that may be written now, unless a command runs in it."""
+        with shell.acquire():
+            shell.drain(0.2)
+            if shell.running and not shell.ended:
+                return shell, []
+            lead = messages.previous_output(shell.unseen())
+        directory = self.where().working_dir
+        directory = directory if Path(directory).is_dir() else self.directory
+        self.end_current(seconds=_RESET)
+        granted = self._granted()
+        return self.start(directory), [*lead, messages.granted(granted, directory)]
+
+    def start(self, directory: str = "") -> Shell:
+        """Start a new shell, in the workspace unless a directory is named. Raises ShellError."""
         if self._scratch is None:
             try:
-                self._scratch = Path(tempfile.mkdtemp(prefix=prefix("shell")))
+                parent = self._sandbox.directory if self._sandbox is not None else None
+                self._scratch = Path(tempfile.mkdtemp(prefix=prefix("shell"), dir=parent))
             except OSError as error:
                 why = error.strerror or error
                 raise ShellError(
                     f"The shell has no directory for temporary files: {why}. Set TMPDIR to one."
                 ) from error
-        self.current = Shell(self.directory, self._scratch, self._outputs or self._scratch, self._hidden)
+        outputs = self._outputs or self._scratch
+        directory = directory or self.directory
+        self.current = Shell(directory, self._scratch, outputs, self._hidden, sandbox=self._sandbox)
         return self.current
 
     def end_current(self, seconds: float = 0.0) -> None:
@@ -166,3 +199,81 @@ class Shells:
     def where(self) -> CmdOutputMetadata:
         """Return the state of the current shell."""
         return metadata(self.current, self.directory)
+
+
+class ShellChoice:
+    """The usual shells of a session, and for a single command others outside the sandbox; `chosen` are those in use."""
+
+    def __init__(
+        self, directory: str, state_dir: Path | None, hidden: Collection[str], sandbox: Launcher | None
+    ) -> None:
+        self._usual = self.chosen = Shells(directory, state_dir, hidden, sandbox)
+        self._open = functools.partial(Shells, state_dir=state_dir, hidden=hidden)
+        self._sandbox = sandbox
+
+    @property
+    def is_outside(self) -> bool:
+        """Whether a shell outside the sandbox is in use, because its command runs or its end has not been seen."""
+        return self.chosen is not self._usual
+
+    def select(self, *, outside: bool) -> list[str]:
+        """Use the shell for a new command: for one `outside` the sandbox a new one, in the directory of the usual one.
+
+        While an earlier command runs outside, its shell remains in use, and refuses others. Returns the lines about one
+        that has ended.
+        """
+        lines = self._ended_outside() if self.is_outside else []
+        if outside and not self.is_outside:
+            self.chosen = self._open(self._directory_outside())
+        return lines
+
+    def _directory_outside(self) -> str:
+        """Return the directory of the usual shell; that of the workspace if it is one of a container's own."""
+        directory = self.by_own_name(self._usual.where().working_dir)
+        in_container = self._sandbox is not None and self._sandbox.directory is not None
+        is_own = in_container and not Path(directory).is_relative_to(self._usual.directory)
+        return self._usual.directory if is_own else directory
+
+    def by_own_name(self, directory: str) -> str:
+        """Return a directory with the workspace's own path in place of the one that only the container has."""
+        second = self._sandbox.container_path if self._sandbox is not None and not self.is_outside else ""
+        return by_own_name(directory, self._usual.directory, second)
+
+    def _ended_outside(self) -> list[str]:
+        """Use the usual shells again if the command outside has ended; return the lines about it."""
+        lines: list[str] = []
+        shell = self.chosen.current
+        if shell is not None:
+            with shell.acquire():
+                shell.drain(0.2)
+                if shell.running and not shell.ended:
+                    return []
+                lines = [*messages.previous_output(shell.unseen()), messages.ended(shell.exit_code())]
+        self.return_inside()
+        return lines
+
+    def return_inside(self, after: str = "") -> None:
+        """Use the usual shells again and end the one outside, unless the command `after` still runs."""
+        if self.is_outside and not after:
+            self.chosen.close()
+            self.chosen = self._usual
+
+    def is_held(self) -> bool:
+        """Return whether the user is deciding on a host that a command wants."""
+        return self._sandbox is not None and self._sandbox.is_waiting("bash")
+
+    def notes(self, output: str, code: int) -> list[str]:
+        """Return what the sandbox refused to the command that has ended."""
+        shell = self.chosen.current
+        if self._sandbox is None or self.is_outside or shell is None or not self._sandbox.holds:
+            return []
+        refused = self._sandbox.refused_since("bash", shell.started)
+        in_container = shell.terminal.is_containers
+        reported = denial(self._sandbox) if code != 0 and not in_container else ""
+        wall = "container" if in_container else "sandbox"
+        return sandbox_notes(output, refused, messages.BEYOND_SANDBOX, denial=reported, wall=wall)
+
+    def close(self) -> None:
+        """End all shells, and delete their private files."""
+        self.return_inside()
+        self._usual.close()

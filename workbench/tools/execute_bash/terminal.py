@@ -10,27 +10,31 @@ import socket
 import subprocess
 import termios
 import time
-from collections.abc import Mapping, Sequence
+import tty
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from workbench.processes.launch import ProgramStart
 from workbench.processes.supervised_process import received, start_supervisor
 from workbench.tools.execute_bash.channel import ShellChannel
+from workbench.tools.execute_bash.container_terminal import ContainerTerminal
 
 _PATIENCE = 6.0  # seconds; the supervisor itself gives up after 5
 
 
 class Guard:
-    """A supervisor process that runs the shell `argv` on the terminal `pty`.
+    """A supervisor process that runs a shell on the terminal `pty`.
 
     If this process dies, the supervisor ends everything that it runs and removes `scratch`.
     """
 
-    def __init__(self, argv: Sequence[str], pty: int, directory: str, env: Mapping[str, str], scratch: Path) -> None:
+    def __init__(self, shell: ProgramStart, pty: int, directory: str, scratch: Path) -> None:
         self._process, self._channel = start_supervisor(
             "workbench.processes.shell_supervisor",
-            [str(pty), str(scratch), *argv],
+            [str(pty), str(scratch)],
+            shell,
             cwd=directory,
-            env=env,
             passed=(pty,),
         )
         self._heard = b""
@@ -107,14 +111,21 @@ _ROWS, _COLUMNS = 40, 120
 
 
 class Terminal:
-    """Runs `argv` under a supervisor in a new terminal; only one thread at a time may read and write."""
+    """Runs a shell under a supervisor in a new terminal; only one thread at a time may read and write."""
 
-    def __init__(self, argv: Sequence[str], directory: str, env: Mapping[str, str], scratch: Path) -> None:
+    def __init__(self, shell: ProgramStart, directory: str, scratch: Path) -> None:
         self._master, pty = os.openpty()
+        self._inner: ContainerTerminal | None = None
+        self.is_containers = shell.has_own_terminal
+        """Whether the shell has another terminal, in a container, and this one only passes on what is typed."""
         try:
-            self._modes = _plain_modes(pty)
+            if self.is_containers:
+                tty.setraw(pty)
+            else:
+                _make_plain(pty)
+            self._modes = termios.tcgetattr(pty)
             termios.tcsetwinsize(pty, (_ROWS, _COLUMNS))
-            self.guard = Guard(argv, pty, directory, env, scratch)
+            self.guard = Guard(shell, pty, directory, scratch)
         except BaseException:
             os.close(self._master)
             raise
@@ -122,6 +133,25 @@ class Terminal:
             os.close(pty)
         self._channel = ShellChannel(self._master)
         self._poll = self.poll()
+
+    def enter_container(self, nonce: str) -> None:
+        """Find the terminal of a shell in a container, which has shown a prompt, and set its modes."""
+        self._inner = ContainerTerminal(nonce)
+        modes = self._inner.modes()
+        if modes:
+            _set_plain(modes)
+            self._modes = modes
+            self.restore_modes()
+
+    @property
+    def pid(self) -> int:
+        """The shell's pid on this machine; that of a client if the shell is in a container elsewhere."""
+        return (self._inner.pid if self._inner is not None else 0) or self.guard.pid
+
+    @property
+    def shows_shell(self) -> bool:
+        """Whether the shell is a process of this machine, about which the kernel can be asked."""
+        return not self.is_containers or (self._inner is not None and self._inner.pid > 0)
 
     @property
     def hung_up(self) -> bool:
@@ -172,6 +202,8 @@ class Terminal:
 
     def foreground(self) -> int:
         """Return the foreground process group of the terminal; 0 if there is none."""
+        if self._inner is not None and self._inner.pid:
+            return self._inner.foreground()
         try:
             return os.tcgetpgrp(self._master)
         except OSError:
@@ -179,11 +211,16 @@ class Terminal:
 
     def is_shells(self) -> bool:
         """Return whether the shell itself is in the foreground, and no command."""
-        return self.foreground() == self.guard.pid
+        return self.foreground() == self.pid
 
     def press_interrupt(self) -> None:
         """Press the interrupt key; send the signal if a program made the terminal pass the key through."""
-        if not self._channel.sendintr(0.05):
+        if self.is_containers:
+            modes = self._current_modes()
+            is_sent = (not modes or bool(modes[3] & termios.ISIG)) and self.press_control("c")
+        else:
+            is_sent = self._channel.sendintr(0.05)
+        if not is_sent:
             self.signal_foreground(signal.SIGINT)
 
     def press_control(self, letter: str) -> bool:
@@ -193,22 +230,29 @@ class Terminal:
     def signal_foreground(self, number: int) -> None:
         """Send a signal to the foreground group, unless that is the shell itself."""
         group = self.foreground()
-        if group > 1 and group != self.guard.pid:
+        if group > 1 and group != self.pid:
             with contextlib.suppress(OSError):
                 os.killpg(group, number)
 
     def takes_lines(self) -> bool:
         """Return whether the terminal is in line mode, which limits a line to 4,095 bytes and a newline."""
-        return self._has_mode(termios.ICANON)
+        modes = self._current_modes()
+        return bool(modes[3] & termios.ICANON) if modes else self.is_containers
 
-    def _has_mode(self, flag: int) -> bool:
+    def _current_modes(self) -> list[Any]:
+        """Return the modes of the shell's terminal; empty if they are not known."""
+        if self.is_containers:
+            return self._inner.modes() if self._inner is not None else []
         try:
-            return bool(termios.tcgetattr(self._master)[3] & flag)
+            return termios.tcgetattr(self._master)
         except termios.error:
-            return False
+            return []
 
     def restore_modes(self) -> None:
         """Restore the terminal's modes after a command changed them, for example with `stty raw -echo`."""
+        if self._inner is not None:
+            self._inner.set_modes(self._modes)
+            return
         with contextlib.suppress(termios.error):
             if termios.tcgetattr(self._master) != self._modes:
                 termios.tcsetattr(self._master, termios.TCSANOW, self._modes)
@@ -220,12 +264,15 @@ class Terminal:
         return clean
 
 
-def _plain_modes(pty: int) -> list[int | list[bytes | int]]:
-    """Set and return the modes: no echo, no conversion of newlines, no special meaning of C-s, C-q and C-v."""
+def _make_plain(pty: int) -> None:
     modes = termios.tcgetattr(pty)
+    _set_plain(modes)
+    termios.tcsetattr(pty, termios.TCSANOW, modes)
+
+
+def _set_plain(modes: list[Any]) -> None:
+    """Change the modes: no echo, no conversion of newlines, no special meaning of C-s, C-q and C-v."""
     modes[6][termios.VLNEXT] = b"\0"
     modes[0] &= ~termios.IXON
     modes[1] &= ~termios.ONLCR
     modes[3] &= ~(termios.ECHO | termios.ECHOE | termios.ECHOK | termios.ECHOCTL)
-    termios.tcsetattr(pty, termios.TCSANOW, modes)
-    return termios.tcgetattr(pty)

@@ -7,6 +7,7 @@ import re
 import signal
 import threading
 import time
+from collections.abc import Callable
 from enum import Enum, auto
 from pathlib import Path
 
@@ -53,7 +54,16 @@ STILL_RUNNING = frozenset(
 class Watch:
     """One wait for the running command of `shell`; set `interrupted` from another thread to end it."""
 
-    def __init__(self, shell: Shell, silence: float, limit: float | None, interrupted: threading.Event) -> None:
+    def __init__(
+        self,
+        shell: Shell,
+        silence: float,
+        limit: float | None,
+        interrupted: threading.Event,
+        is_held: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """While `is_held` says that the command waits for a decision of the user, its time does not run."""
+        self._is_held = is_held
         self._shell = shell
         self._silence = silence
         self._limit = limit
@@ -90,6 +100,8 @@ class Watch:
         return Outcome.DIED
 
     def _due(self, now: float) -> Outcome | None:
+        if self._is_held():
+            self._began = self._shell.heard = now
         if self._limit is not None and now - self._began >= self._limit:
             return Outcome.LIMIT
         if self._shell.stream.overflowed:

@@ -8,7 +8,8 @@ from typing import Any
 
 from pydantic import Field
 
-from workbench.tools.context import ConversationState, state_directory_of, workspace_of
+from workbench.processes.launch import Launcher
+from workbench.tools.context import ConversationState, sandbox_of, state_directory_of, workspace_of
 from workbench.tools.effects import AssessmentContext, Effect, RunsPython
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import DeclaredTool, ToolAnnotations, ToolDefinition
@@ -64,12 +65,13 @@ class IPythonTool(DeclaredTool[ExecuteIPythonCellAction, ExecuteIPythonCellObser
         state_dir: Path | None = None,
         python: str = "",
         hidden_env: Collection[str] = (),
+        sandbox: Launcher | None = None,
     ) -> None:
         """`python` is an interpreter with IPython; by default one is searched for."""
         from workbench.tools.execute_ipython_cell.impl import IPythonExecutor
 
         directory = Path(workspace or ".").absolute()
-        super().__init__(IPythonExecutor(directory, state_dir, python=python, hidden_env=hidden_env))
+        super().__init__(IPythonExecutor(directory, state_dir, python=python, hidden_env=hidden_env, sandbox=sandbox))
 
     def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Sequence[Effect]:
         """Return the effect of running the cell; it names the workspace's interpreter if the call starts one."""
@@ -80,4 +82,9 @@ class IPythonTool(DeclaredTool[ExecuteIPythonCellAction, ExecuteIPythonCellObser
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:
         """Return the tool for a session, in its workspace."""
-        return (cls(**{"workspace": workspace_of(conv_state), "state_dir": state_directory_of(conv_state), **params}),)
+        usual = {
+            "workspace": workspace_of(conv_state),
+            "state_dir": state_directory_of(conv_state),
+            "sandbox": sandbox_of(conv_state),
+        }
+        return (cls(**{**usual, **params}),)

@@ -8,11 +8,12 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from workbench.processes.launch import Launcher
 from workbench.processes.leftovers import prefix
 from workbench.processes.rpc import End, RpcWorker
 from workbench.processes.spawn import absolute_path
@@ -20,6 +21,7 @@ from workbench.tools.execute_bash.output import Cleaner
 from workbench.tools.execute_bash.stream import OutputBuffer, OutputText
 from workbench.tools.execute_ipython_cell.definition import ExecuteIPythonCellAction, ExecuteIPythonCellObservation
 from workbench.tools.executor import ToolExecutor
+from workbench.tools.sandbox_notes import BEYOND_FOR_CODE, SandboxWatch
 from workbench.tools.schema import ImageContent, TextContent
 
 
@@ -68,12 +70,21 @@ class KernelError(Exception):
 class Kernels:
     """Starts and ends the interpreter of a session, at most one at a time; owns its private directory."""
 
-    def __init__(self, workspace: Path, state_dir: Path | None, python: str, hidden_env: Collection[str]) -> None:
+    def __init__(
+        self,
+        workspace: Path,
+        state_dir: Path | None,
+        python: str,
+        hidden_env: Collection[str],
+        sandbox: Launcher | None = None,
+    ) -> None:
         self._workspace = workspace
         self._state_dir = state_dir
         self._named = python
         self._hidden = hidden_env
+        self._sandbox = sandbox
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
+        self._granted: Sequence[str] = ()
         self.current: RpcWorker | None = None
         self.interpreter = Interpreter("", True)
         self.working_directory = str(workspace)
@@ -101,6 +112,7 @@ class Kernels:
     def start(self, on_start: Callable[[RpcWorker], None]) -> RpcWorker:
         """Start a new interpreter and wait until it is ready. Raises KernelError or NoIPython."""
         self.end()
+        self._granted = self._sandbox.granted if self._sandbox is not None else ()
         self.interpreter = interpreter = find_interpreter(self._workspace, self._named)
         private_directory = self.private_directory
         try:
@@ -110,6 +122,8 @@ class Kernels:
                 self._workspace,
                 hidden_env=self._hidden,
                 env=_environment(private_directory, private=not interpreter.is_own),
+                sandbox=self._sandbox,
+                writable=[private_directory],
             )
         except OSError as error:
             raise KernelError(
@@ -129,6 +143,12 @@ class Kernels:
             )
         self.working_directory = str(self._workspace)
         return worker
+
+    @property
+    def writes_too_much(self) -> bool:
+        """Whether the current interpreter may write a directory that the user has allowed no longer."""
+        now = self._sandbox.granted if self._sandbox is not None else ()
+        return not set(self._granted).issubset(now)
 
     def end(self) -> None:
         """End the current interpreter, if there is one."""
@@ -171,8 +191,15 @@ _MISSING = (
 class _Cell:
     """One running cell: collects its output and its pictures."""
 
-    def __init__(self, worker: RpcWorker, private_directory: Path, on_output: Callable[[str], None] | None) -> None:
+    def __init__(
+        self,
+        worker: RpcWorker,
+        private_directory: Path,
+        on_output: Callable[[str], None] | None,
+        watch: SandboxWatch,
+    ) -> None:
         self.worker = worker
+        self.watch = watch
         self.pictures: list[ImageContent] = []
         self.is_late = False
         self.was_stopped = False
@@ -181,8 +208,9 @@ class _Cell:
         self._cleaner = Cleaner()
 
     def wait(self, seconds: float) -> tuple[End, dict[str, Any]]:
-        """Wait for the answer, at most `seconds`; return how the wait ended and the answer."""
-        return self.worker.answer(seconds, self._print, self._show)
+        """Wait for the answer, at most `seconds`, while the user is not asked; return how that ended and the answer."""
+        is_held = (lambda: False) if self.was_stopped else self.watch.is_held
+        return self.worker.answer(seconds, self._print, self._show, is_held)
 
     def _print(self, data: bytes) -> None:
         self._add(self._cleaner.feed(data))
@@ -219,8 +247,10 @@ class IPythonExecutor(ToolExecutor[ExecuteIPythonCellAction, ExecuteIPythonCellO
         *,
         python: str = "",
         hidden_env: Collection[str] = (),
+        sandbox: Launcher | None = None,
     ) -> None:
-        self._kernels = Kernels(Path(working_dir).absolute(), state_dir, python, hidden_env)
+        self._kernels = Kernels(Path(working_dir).absolute(), state_dir, python, hidden_env, sandbox)
+        self.sandbox = sandbox
         self._one_cell = threading.Lock()
         self._stop = threading.Event()
         self._running: RpcWorker | None = None
@@ -246,7 +276,8 @@ class IPythonExecutor(ToolExecutor[ExecuteIPythonCellAction, ExecuteIPythonCellO
             return self._observed([*lead, "[There was no code to run.]"], restarted=bool(lead))
         if self._stop.is_set():
             raise KernelError("Interrupted.")
-        cell = _Cell(worker, self._kernels.private_directory, self.on_output)
+        watch = SandboxWatch(self.sandbox, Path(self._kernels.interpreter.python).name)
+        cell = _Cell(worker, self._kernels.private_directory, self.on_output, watch)
         worker.ask({"code": action.code})
         end, answer = cell.wait(action.timeout)
         if end in ("time", "stop"):
@@ -260,7 +291,7 @@ class IPythonExecutor(ToolExecutor[ExecuteIPythonCellAction, ExecuteIPythonCellO
         if self._later is not None:
             self._await_interrupted(worker)
             worker = self._kernels.current
-        if worker is not None and not action.restart:
+        if worker is not None and not action.restart and not self._kernels.writes_too_much:
             worker.forget_stop()
             self._running = worker
             return worker
@@ -319,6 +350,7 @@ class IPythonExecutor(ToolExecutor[ExecuteIPythonCellAction, ExecuteIPythonCellO
             self._kernels.end()
         elif not (parts or cell.pictures or was_stopped):
             parts.append("[The cell ran to its end and showed nothing.]")
+        parts += cell.watch.notes(output.text + error, BEYOND_FOR_CODE, has_failed=bool(error))
         first, last = ([], lead) if was_stopped else (lead, [])
         observed = self._observed(
             [*first, *filter(None, parts), *last],

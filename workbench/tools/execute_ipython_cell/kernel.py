@@ -241,6 +241,9 @@ def _file(name: str) -> str:
 def main() -> None:
     """Answer requests until the connection is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if os.getpgrp() != os.getpid():
+        # An interrupt is sent to the process group, which must not include the sandbox around this program.
+        os.setpgid(0, 0)
     channel = Channel(int(sys.argv[1]))
     private = os.environ.get("OHW_CELL_PACKAGES")
     sys.argv[:] = [""]

@@ -33,7 +33,7 @@ SECONDS = 30.0
 
 _DESCRIPTION = r"""Find lines in files by a regular expression; the result is `file:line:text`, in the order of the paths.
 
-* `pattern` is matched line by line, upper and lower case apart unless `ignore_case`. Escape signs that are meant as they are: `foo\(`, `a\.b`. Lookaround and back references work, more slowly.
+* `pattern` is matched line by line, upper and lower case apart unless `ignore_case`. Escape characters that are meant literally: `foo\(`, `a\.b`. Lookaround and back references work, more slowly.
 * `include` limits the search to files whose name fits: `*.py`, `*.{ts,tsx}`; with a `/` it is the path below `path`: `src/**/*.py`.
 * `output` "files" gives only the names of the files; `context` adds that many lines around each match.
 * Hidden files, files that .gitignore or .ignore exclude, binary files and files over 10 MB are not searched. A long result is cut at 30,000 characters and says so.

@@ -18,11 +18,13 @@ from typing import Any
 from pydantic import Field
 
 from workbench.lazy_pattern import lazy_pattern
+from workbench.processes.launch import Launcher
 from workbench.processes.supervised_process import SupervisedProcess
 from workbench.text import first_line, well_formed
-from workbench.tools.context import ConversationState, workspace_of
+from workbench.tools.context import ConversationState, sandbox_of, workspace_of
 from workbench.tools.effects import AssessmentContext, Effect, RunsPython
 from workbench.tools.executor import ToolExecutor
+from workbench.tools.sandbox_notes import BEYOND_FOR_CODE, SandboxWatch
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import DeclaredTool, ToolAnnotations, ToolDefinition
 
@@ -80,7 +82,14 @@ class Ended:
 class Process:
     """A process that runs code; `end()` may be called from another thread."""
 
-    def __init__(self, code: str, python: str, directory: Path, hidden_env: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        code: str,
+        python: str,
+        directory: Path,
+        hidden_env: Collection[str] = (),
+        sandbox: Launcher | None = None,
+    ) -> None:
         self._lock = threading.Lock()
         self._why = ""
         with tempfile.TemporaryFile() as source:
@@ -93,6 +102,7 @@ class Process:
                 env={"PYTHONIOENCODING": "utf-8:backslashreplace"},
                 passed=(source.fileno(),),
                 memory=_MEMORY,
+                sandbox=sandbox,
             )
 
     def end(self, why: str) -> None:
@@ -102,8 +112,16 @@ class Process:
                 self._why = why
                 self._process.hang_up()
 
-    def run(self, seconds: float, on_output: Callable[[str], None] | None = None) -> Ended:
-        """Read the output until the process ends, at most `seconds`; return the result. Must be called only once."""
+    def run(
+        self,
+        seconds: float,
+        on_output: Callable[[str], None] | None = None,
+        is_held: Callable[[], bool] = lambda: False,
+    ) -> Ended:
+        """Read the output until the process ends, at most `seconds`; return the result. Must be called only once.
+
+        The time starts again as long as the process `is_held`.
+        """
         output, errors = Capture(_OUTPUT), Capture(_ERRORS)
         live = codecs.getincrementaldecoder("utf-8")("replace")
 
@@ -117,13 +135,16 @@ class Process:
             selector.register(self._process.stderr, selectors.EVENT_READ, errors.add)
             selector.register(self._process, selectors.EVENT_READ)
             try:
-                self._read(selector, time.monotonic() + seconds)
+                self._read(selector, seconds, is_held)
             finally:
                 self._process.close()
         return Ended(output.text(), errors.text(), self._process.status, self._why)
 
-    def _read(self, selector: selectors.BaseSelector, until: float) -> None:
+    def _read(self, selector: selectors.BaseSelector, seconds: float, is_held: Callable[[], bool]) -> None:
+        until = time.monotonic() + seconds
         while selector.get_map():
+            if not self._why and is_held():
+                until = time.monotonic() + seconds
             if not self._why and time.monotonic() >= until:
                 self.end("time")
             late = time.monotonic() - until > _PATIENCE
@@ -177,8 +198,14 @@ class PythonExecuteTool(DeclaredTool[PythonExecuteAction, PythonExecuteObservati
     observation_type = PythonExecuteObservation
     annotations = ToolAnnotations.writing("Run Python", open_world=True)
 
-    def __init__(self, workspace: str | Path | None = None, *, hidden_env: Collection[str] = ()) -> None:
-        super().__init__(PythonExecutor(workspace or ".", hidden_env))
+    def __init__(
+        self,
+        workspace: str | Path | None = None,
+        *,
+        hidden_env: Collection[str] = (),
+        sandbox: Launcher | None = None,
+    ) -> None:
+        super().__init__(PythonExecutor(workspace or ".", hidden_env, sandbox))
 
     def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Sequence[Effect]:
         """Return the effect of running the code; it names the workspace's interpreter if there is one."""
@@ -188,7 +215,7 @@ class PythonExecuteTool(DeclaredTool[PythonExecuteAction, PythonExecuteObservati
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:
         """Return the tool for a session, in its workspace."""
-        return (cls(**{"workspace": workspace_of(conv_state), **params}),)
+        return (cls(**{"workspace": workspace_of(conv_state), "sandbox": sandbox_of(conv_state), **params}),)
 
 
 _STOPPED = {
@@ -203,27 +230,32 @@ _LINE_NUMBER = lazy_pattern(r'File "<code>", line (\d+)')
 class PythonExecutor(ToolExecutor[PythonExecuteAction, PythonExecuteObservation]):
     """Runs code in one workspace; calls may run concurrently."""
 
-    def __init__(self, working_dir: str | Path = ".", hidden_env: Collection[str] = ()) -> None:
+    def __init__(
+        self, working_dir: str | Path = ".", hidden_env: Collection[str] = (), sandbox: Launcher | None = None
+    ) -> None:
         self._workspace = Path(working_dir).absolute()
         self._hidden = frozenset(hidden_env)
+        self.sandbox = sandbox
         self._lock = threading.Lock()
         self._running: set[Process] = set()
 
     def __call__(self, action: PythonExecuteAction) -> PythonExecuteObservation:
         """Run the code and wait for its end."""
+        python = interpreter(self._workspace)
+        watch = SandboxWatch(self.sandbox, Path(python).name)
         try:
-            process = Process(action.code, interpreter(self._workspace), self._workspace, self._hidden)
+            process = Process(action.code, python, self._workspace, self._hidden, self.sandbox)
         except OSError as error:
             message = f"Python could not be started in {self._workspace}: {error.strerror}. Nothing was run."
             return PythonExecuteObservation.from_text(message, is_error=True, exit_code=-1)
         with self._lock:
             self._running.add(process)
         try:
-            ended = process.run(action.timeout, self.on_output)
+            ended = process.run(action.timeout, self.on_output, watch.is_held)
         finally:
             with self._lock:
                 self._running.discard(process)
-        return _report(action, ended)
+        return _report(action, ended, watch)
 
     def starts(self, *, restart: bool) -> str:
         """Return the workspace's interpreter, which each call starts; empty if the workbench's own is used."""
@@ -248,13 +280,14 @@ def interpreter(workspace: Path) -> str:
     return str(own) if os.access(own, os.X_OK) else sys.executable
 
 
-def _report(action: PythonExecuteAction, ended: Ended) -> PythonExecuteObservation:
+def _report(action: PythonExecuteAction, ended: Ended, watch: SandboxWatch) -> PythonExecuteObservation:
     trouble = _trouble(action, ended)
     lines = [ended.output.rstrip("\n")] if ended.output.strip() else []
     if trouble:
         lines.append(f"[{trouble}]")
     elif not lines:
         lines.append("[The code ran to its end and printed nothing. Use print() to see values.]")
+    lines += watch.notes(ended.output + ended.errors, BEYOND_FOR_CODE, has_failed=bool(trouble))
     return PythonExecuteObservation.from_text(
         "\n".join(lines),
         is_error=bool(trouble),

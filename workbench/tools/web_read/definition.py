@@ -16,7 +16,7 @@ from workbench.tools.tool import DeclaredTool, ToolAnnotations, ToolDefinition
 SECONDS = 30.0
 MEGABYTES = 10.0
 
-_DESCRIPTION = """Read a page of the web by its address; the result is its main text as Markdown, with its links.
+_DESCRIPTION = """Read a page of the web by its URL; the result is its main text as Markdown, with its links.
 
 * Works for HTML, PDF, plain text, JSON and the like. Scripts are not run: a page that they build shows little or nothing.
 * A long page comes in parts, each with its number and how many there are: ask for the next with `page`.

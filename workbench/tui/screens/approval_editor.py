@@ -12,6 +12,8 @@ from textual.widgets import Input
 from workbench.errors import WorkbenchError
 from workbench.mcp.requests import SAMPLING
 from workbench.protocol.events import FileText
+from workbench.rules.subject import NETWORK
+from workbench.tools.ask_human.question import PUT_BACK
 from workbench.tui.external_editor import edit_outside
 from workbench.tui.widgets.inline_editor import can_edit
 from workbench.tui.widgets.question_box import QuestionBox
@@ -20,7 +22,12 @@ from workbench.view.approval.questions import Decision
 from workbench.view.formatting.approval import files_written
 from workbench.view.state import ActionItem
 
-_NOT_EDITABLE: Final = "what a server asks of the model is sent unchanged, or not at all"
+_NOT_EDITABLE: Final = {
+    SAMPLING: "what a server asks of the model is sent unchanged, or not at all",
+    NETWORK: "a connection is allowed as it is, or not at all",
+    PUT_BACK: "files are put back as they are, or not at all",
+}
+"""Why the arguments of a call cannot be edited, by its tool."""
 
 
 _HIDDEN_CHARACTERS: Final = "it contains characters this editor would hide or change; press E for your own editor"
@@ -100,7 +107,7 @@ class ProposalEditor:
     async def open(self) -> str:
         """Open the editor in the question; return why it cannot be opened, or an empty string."""
         if not may_edit(self._item):
-            return _NOT_EDITABLE
+            return _NOT_EDITABLE[self._item.tool]
         title, text = self._select()
         if not can_edit(text):
             return _HIDDEN_CHARACTERS
@@ -110,7 +117,7 @@ class ProposalEditor:
     def edit_outside(self, app: App[Any]) -> str:
         """Edit the text in the user's own editor; return why that failed, or an empty string."""
         if not may_edit(self._item):
-            return _NOT_EDITABLE
+            return _NOT_EDITABLE[self._item.tool]
         _, text = self._select()
         name = self._proposal.where(self._hunk)[0] if self._hunk >= 0 else "text.sh"
         try:
@@ -151,8 +158,8 @@ class ProposalEditor:
 
 
 def may_edit(action: ActionItem) -> bool:
-    """Return whether the user may edit the arguments; an MCP server's request to the model cannot be edited."""
-    return action.tool != SAMPLING
+    """Return whether the user may edit the arguments."""
+    return action.tool not in _NOT_EDITABLE
 
 
 def proposal_of(action: ActionItem) -> Proposal:

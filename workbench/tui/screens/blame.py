@@ -116,7 +116,7 @@ class BlameScreen(ModalScreen[Writer | None]):
 
     def compose(self) -> ComposeResult:
         """Yield the lines, and below them the note on the writer."""
-        with Vertical(id="blame-box"):
+        with Vertical(id="blame-box", classes="page-box"):
             yield self._lines
             yield Static(id="blame-note")
 

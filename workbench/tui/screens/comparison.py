@@ -100,7 +100,7 @@ class ComparisonScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """Yield the figures, the files, the note and the input line."""
-        with Vertical(id="compare-box") as box:
+        with Vertical(id="compare-box", classes="page-box") as box:
             box.border_title = "Compare"
             yield Static(id="compare-page")
             yield self._files

@@ -118,7 +118,7 @@ class DecisionsScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """Yield the input line, the rows, and the note."""
-        with Vertical(id="decisions-box"):
+        with Vertical(id="decisions-box", classes="page-box"):
             line = Input(id="decisions-line", select_on_focus=False)
             line.display = False
             yield line

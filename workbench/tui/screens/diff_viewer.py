@@ -14,15 +14,14 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from workbench.client.threads import in_daemon
-from workbench.errors import WorkbenchError
-from workbench.text import counted, visible
+from workbench.text import counted
 from workbench.tui.open_screens import open_blame
 from workbench.tui.screens.diff_viewer_comments import ViewerComments
 from workbench.tui.screens.diff_viewer_files import ChangedFiles, ViewerStatus
 from workbench.tui.screens.diff_viewer_progress import FileComparer, ReviewProgress
 from workbench.tui.screens.diff_viewer_revert import Reverter
 from workbench.tui.screens.diff_viewer_search import ViewerSearch
+from workbench.tui.screens.diff_viewer_staging import ScopeReader, Stager
 from workbench.tui.widgets.annotated_diff import AnnotatedDiff
 from workbench.tui.widgets.diff_files import DiffFiles
 from workbench.tui.widgets.diff_layout import new_line_at
@@ -59,7 +58,10 @@ class DiffViewerScreen(ModalScreen[None]):
         Binding("X", "revert(True)", "Revert the file", id="viewer.take-back-file"),
         Binding("R", "revert_all", "Revert every file", id="viewer.revert-all"),
         Binding("u", "undo", "Undo the revert", id="viewer.undo"),
-        Binding("f8", "answer", "Answer the waiting question", id="viewer.answer"),
+        Binding("a", "stage(False)", "Stage or unstage the hunk", id="viewer.stage"),
+        Binding("A", "stage(True)", "Stage or unstage the file", id="viewer.stage-file"),
+        Binding("C", "commit", "Commit what is staged", id="viewer.commit"),
+        Binding("f8", "answer", "Answer the pending question", id="viewer.answer"),
         Binding("escape,q,f5", "close", "Close", id="viewer.close"),
     ]
 
@@ -79,12 +81,11 @@ class DiffViewerScreen(ModalScreen[None]):
         `chosen` is the path of the first file; `scopes` replace the review's, to which `action_id` adds that action's.
         """
         super().__init__()
-        self._review = review
+        self._review, self._action_id = review, action_id
         self._path = chosen
         """Path of the file under the cursor or, before files are shown, of the one to begin with."""
         self._scopes = [*scopes] or (review.scopes(action_id) if review else [Scope("", lambda: files)])
         self._scope = next((at for at, each in enumerate(self._scopes) if each.name == scope), 0)
-        self._action_id = action_id
         self._has_files = False
         """Whether files of the current scope are on screen."""
         self._view, self._empty = AnnotatedDiff(id="viewer-diff"), Static(id="viewer-empty")
@@ -98,6 +99,8 @@ class DiffViewerScreen(ModalScreen[None]):
         self._search = ViewerSearch(self._files, self._view, self._status, self._show_files)
         self._comments = ViewerComments(review, self._files, self._view, self._status)
         self._reverter = Reverter(review, self._files, self._view, self._status)
+        self._reader = ScopeReader(self, self.update_files, self._show_nothing)
+        self._stager = Stager(self, self._files, self._view, self._status, self._reader)
 
     def compose(self) -> ComposeResult:
         """Yield the title, the file list, the diff, the input line, the status line and the key hints."""
@@ -133,22 +136,8 @@ class DiffViewerScreen(ModalScreen[None]):
 
     def _load(self) -> None:
         scope = self._scopes[self._scope]
-        if scope.is_slow:
-            if not self._has_files:
-                self._show_nothing("Asking git …")
-            self.run_worker(self._load_slow(scope), exclusive=True, group="scope")
-        else:
-            self.workers.cancel_group(self, "scope")
-            self.update_files(scope.files())
-
-    async def _load_slow(self, scope: Scope) -> None:
-        try:
-            files = await in_daemon(scope.files)
-        except WorkbenchError as error:
-            self._files.update(())
-            self._show_nothing(visible(str(error)))
-        else:
-            self.update_files(files)
+        self._status.index = scope.index
+        self._reader.read(scope, has_files=self._has_files)
 
     def update_files(self, files: Sequence[FileState]) -> None:
         """Replace the files; the cursor stays in its file if that is still among them."""
@@ -162,6 +151,7 @@ class DiffViewerScreen(ModalScreen[None]):
 
     def _show_nothing(self, reason: str) -> None:
         self._has_files = False
+        self._files.update(())
         self._empty.update(Content(reason))
         self._page.show([])
         self.set_class(True, "-empty")
@@ -212,8 +202,7 @@ class DiffViewerScreen(ModalScreen[None]):
         """Search for the written text, or save it as a comment."""
         self._view.focus()
         if written.asked == "search":
-            search = self._search.run(written.text, in_all_files=written.whole)
-            self.run_worker(search, exclusive=True, group="search")
+            self.run_worker(self._search.run(written.text, in_all_files=written.whole), exclusive=True, group="search")
         else:
             self._comments.write(written.text)
 
@@ -232,10 +221,10 @@ class DiffViewerScreen(ModalScreen[None]):
         if self._files.files:
             self._page.go_to((self._files.chosen + by) % len(self._files.files))
 
-    def action_scope(self) -> None:
-        """Show the next scope; the selected file stays selected if it is in that scope too."""
+    def action_scope(self, number: int = -1) -> None:
+        """Show the next scope, or one by number; the selected file stays selected if it is in that scope too."""
         if len(self._scopes) > 1:
-            self._scope = (self._scope + 1) % len(self._scopes)
+            self._scope = number if number >= 0 else (self._scope + 1) % len(self._scopes)
             self._has_files, self._status.text, self._search.matches = False, "", []
             self._load()
 
@@ -256,6 +245,7 @@ class DiffViewerScreen(ModalScreen[None]):
         if self._review is not None and self._review.live.waiting:
             self._review.answer(self._action_id if self._scope_name == "this action" else "")
         elif self._review is not None and plan_ready(self._review.live):
+            self._search.end()
             self.action_close()  # it covers the plan
             self.app.call_later(self.app.run_action, "screen.question")
 
@@ -280,6 +270,16 @@ class DiffViewerScreen(ModalScreen[None]):
     def action_undo(self) -> None:
         """Undo the last revert."""
         self._reverter.undo()
+
+    def action_stage(self, whole_file: bool) -> None:
+        """Stage the hunk under the cursor or its file, or unstage it; in another scope, show what is not staged."""
+        self._stager.stage(self._scopes, self._scope, whole_file=whole_file)
+
+    def action_commit(self) -> None:
+        """Close the viewer, also during a search, and propose the commit."""
+        self._search.end()
+        self.action_close()
+        self.app.call_later(self.app.run_action, "app.page('commit')")
 
     def action_close(self) -> None:
         """End the search or, if there is none, close the viewer; unsent comments are kept."""

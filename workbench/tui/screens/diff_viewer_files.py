@@ -1,4 +1,4 @@
-"""The files of the diff viewer: their diffs, the title above the diff, and the status line and key hints below it."""
+"""The files of the diff viewer: their diffs, and the status line and key hints below them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
-from pathlib import PurePath
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from textual.content import Content
 from textual.screen import Screen
@@ -26,36 +25,8 @@ from workbench.view.review.review import Review, is_stored
 from workbench.view.review.reviewed import ReviewedFiles, next_unreviewed
 from workbench.view.state import FileState
 
-
-def viewer_title(scope: str, diff: FileDiff | None, hunk: int, rest: str = "") -> Content:
-    """Return the title: scope, files left to review (`rest`), file, counts, and the number of the hunk (counted from
-    0).
-    """
-    named = Content.assemble((f"{scope} ", "bold $panel-title-focus"), ("│ ", "$dim")) if scope else Content("")
-    if diff is None:
-        return named if scope else Content.styled("Changes", "bold $panel-title-focus")
-    if rest:
-        named = Content.assemble(named, (rest, "$primary"), (" │ ", "$dim"))
-    path = PurePath(visible(diff.path, lines=False))
-    directory = "" if str(path.parent) == "." else f"{path.parent}/"
-    counts = () if diff.note else _counts(diff)
-    where = "" if diff.note else _hunks(hunk, len(diff.hunks))
-    sign = "M" if diff.note else diff.sign
-    parts = (f"{sign} ", "bold $primary"), (directory, "$dim"), (path.name, "bold"), *counts, (where, "$dim")
-    return Content.assemble(named, *parts)
-
-
-def _counts(diff: FileDiff) -> tuple[tuple[str, str], tuple[str, str]]:
-    return (
-        (f"  +{diff.added}" if diff.added or not diff.removed else " ", "$sign-ok"),
-        (f" −{diff.removed}" if diff.removed else "", "$sign-failed"),
-    )
-
-
-def _hunks(hunk: int, count: int) -> str:
-    if hunk >= 0:
-        return f"   hunk {hunk + 1} of {count}"
-    return f"   {counted(count, 'hunk')}"
+if TYPE_CHECKING:
+    from workbench.view.review.staging import IndexSide
 
 
 def waiting_lines(comments: int, send_key: str, actions: int, *, has_plan: bool = False) -> list[str]:
@@ -85,11 +56,18 @@ _DECIDE_HINTS: Final = (
     ("viewer.comment", "Comment"),
     ("viewer.take-back", "Revert"),
 )
+_STAGE_HINTS: Final = (
+    ("viewer.answer", "Answer"),
+    ("viewer.stage", "Stage"),
+    ("viewer.stage-file", "Whole file"),
+    ("viewer.commit", "Commit"),
+)
 _VIEW_HINTS: Final = (("viewer.scope", "Scope"), ("viewer.search", "Search"), ("viewer.close", "Close"))
 _HINTS: Final = (*_MOVE_HINTS, *_DECIDE_HINTS, *_VIEW_HINTS)
+_INDEX_HINTS: Final = (*_MOVE_HINTS, *_STAGE_HINTS, ("viewer.scope", "Scope"), ("viewer.close", "Close"))
 _NEED_REVIEW: Final = ("viewer.answer", "viewer.scope", "viewer.comment", "viewer.take-back")
 _NEED_NOW: Final = ("viewer.reviewed", "viewer.comment", "viewer.take-back")
-_NEED_NO_FILE: Final = ("viewer.answer", "viewer.scope", "viewer.close")
+_NEED_NO_FILE: Final = ("viewer.answer", "viewer.commit", "viewer.scope", "viewer.close")
 _LINE_HINTS: Final[Sequence[tuple[str, str]]] = (
     ("viewer.line-keep", "Keep"),
     ("viewer.line-leave", "Cancel"),
@@ -268,6 +246,8 @@ class ViewerStatus:
         self.hints = KeyHints()
         self.entry = ViewerInput()
         self.text = ""
+        self.index: IndexSide | None = None
+        """The side of git's index that is shown, if it is one."""
         self.is_searching: Callable[[], bool] = lambda: False
         """Returns whether there are matches of a search, which Escape ends before it closes the viewer."""
 
@@ -275,6 +255,11 @@ class ViewerStatus:
     def fixed(self) -> str:
         """Why nothing can be changed, commented on or marked here; empty if it can."""
         return self._review.fixed if self._review is not None else ""
+
+    @property
+    def has_control(self) -> bool:
+        """Whether this screen controls the session; another one may, and then nothing is changed from here."""
+        return self._review is None or self._review.live.has_control
 
     def refuses(self) -> bool:
         """Return whether nothing can be changed here, and say why."""
@@ -306,6 +291,7 @@ class ViewerStatus:
         """Show the active keys."""
         keys = bound_keys(self._screen)
         labels = self._labels | ({"viewer.close": "End"} if self.is_searching() else {})
+        labels |= {"viewer.stage": "Unstage"} if self.index and self.index.is_staged else {}
         self.hints.show([(keys[name], labels.get(name, label)) for name, label in self._hints_now() if name in keys])
 
     def _hints_now(self) -> list[tuple[str, str]]:
@@ -318,4 +304,5 @@ class ViewerStatus:
         is_asked = bool(self._waiting or self._has_plan)
         hidden |= {"viewer.next-file", "viewer.scope"} if is_asked and not is_empty else set()
         hidden |= set() if is_asked else {"viewer.answer"}
-        return [hint for hint in _HINTS if hint[0] not in hidden and not (is_empty and hint[0] not in _NEED_NO_FILE)]
+        hints = _HINTS if self.index is None else _INDEX_HINTS
+        return [hint for hint in hints if hint[0] not in hidden and not (is_empty and hint[0] not in _NEED_NO_FILE)]

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from textual.content import Content
 from textual.screen import Screen
-from textual.widgets import Static
 from textual.worker import WorkType
 
 from workbench.client.threads import in_daemon
-from workbench.tui.screens.diff_viewer_files import ChangedFiles, ViewerStatus, viewer_title
+from workbench.text import counted
+from workbench.tui.screens.diff_viewer_files import ChangedFiles, ViewerStatus
 from workbench.tui.widgets.diff_files import DiffFiles
 from workbench.tui.widgets.file_list import FileList
 from workbench.tui.widgets.hunk_ruler import HunkRuler
+from workbench.tui.widgets.viewer_title import TitleLine, ViewerTitle
 from workbench.view.formatting.timeline_rows import authorship
 from workbench.view.review.reviewed import next_unreviewed, rest_text
 
@@ -50,7 +50,7 @@ class ReviewProgress:
     def __init__(
         self, files: ChangedFiles, page: DiffFiles, file_list: FileList, ruler: HunkRuler, status: ViewerStatus
     ) -> None:
-        self.title = Static(id="viewer-title")
+        self.title = TitleLine()
         self._files = files
         self._page = page
         self._list = file_list
@@ -76,10 +76,11 @@ class ReviewProgress:
             self._list.choose(files.chosen)
         diff = files.diffs[files.chosen] if file is not None else None
         is_past = bool(self._status.fixed)
+        more = self._status.index.more if self._status.index is not None else 0
+        scope += f" ({counted(more, 'more file')} not shown)" if more else ""
         rest = "" if is_past else rest_text(len(files.files), len(self._reviewed))
-        title = viewer_title(f"PAST · {scope}" if is_past else scope, diff, files.hunk, rest)
         author = authorship(file) if file is not None else ""
-        self.title.update(Content.assemble(title, ("   " + author, "$dim")) if author else title)
+        self.title.show(ViewerTitle(f"PAST · {scope}" if is_past else scope, diff, files.hunk, rest, author))
 
     def toggle(self, scope: str) -> None:
         """Mark the current file as reviewed and go to the next unreviewed one, or remove its mark."""

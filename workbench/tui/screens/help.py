@@ -21,7 +21,19 @@ from workbench.tui.key_names import Group, hint_content, key_groups, keys_lines
 
 GUIDES = Path(__file__).parents[2] / "guide"
 _KEYS: Final = "↑↓ Topic   {help.side=tab} Text   {help.close=escape} Close"
-_FIRST = ("start", "keys", "approving", "reviewing", "models", "settings", "sessions", "rules", "tools", "safety")
+_FIRST = (
+    "start",
+    "keys",
+    "approving",
+    "reviewing",
+    "models",
+    "settings",
+    "sessions",
+    "rules",
+    "tools",
+    "safety",
+    "sandbox",
+)
 """The guides that come first, in this order; the others follow."""
 
 
@@ -95,7 +107,7 @@ class HelpScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """Yield the topics and the text."""
-        with Vertical(id="help-box") as box:
+        with Vertical(id="help-box", classes="page-box") as box:
             box.border_title = "Help"
             box.border_subtitle = hint_content(self.app, _KEYS)
             yield Input(placeholder="Search keys and guides", id="help-search", compact=True)

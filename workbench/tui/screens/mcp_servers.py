@@ -62,7 +62,7 @@ class ServersScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """Yield the list of servers, and below it the details of the one under the cursor."""
-        with Vertical(id="servers-box") as box:
+        with Vertical(id="servers-box", classes="page-box") as box:
             box.border_title = "MCP servers"
             box.border_subtitle = hint_content(
                 self.app, "{servers.approve=a} Approve changes   {servers.log=l} Log   {servers.close=escape} Close"
@@ -226,6 +226,8 @@ def _head(server: ServerConfig, entry: PinnedServer) -> Iterator[Content]:
     yield Content.styled(visible(f"from {server.source}", lines=False), "$dim")
     if notice := unpinned_notice(server):
         yield Content.styled(visible(MASKER.masked(notice), lines=False), "$dim")
+    if server.runs_outside:
+        yield Content.styled("outside the sandbox, as its configuration says", "$warning")
     if entry.failure:
         yield Content.styled(visible(entry.failure, lines=False), "$error")
     yield from (Content.styled(visible(line, lines=False), "$warning") for line in entry.faults)

@@ -9,7 +9,6 @@ from rich.cells import cell_len
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
@@ -18,9 +17,9 @@ from textual.widgets.option_list import Option
 from workbench.client.threads import in_daemon
 from workbench.engine.model_test import ModelTest
 from workbench.text import counted, visible
-from workbench.tui.key_names import hint_content
 from workbench.tui.settings.model_offers import SAVED, ModelOffer, as_typed, matching
 from workbench.tui.settings.providers import Way
+from workbench.tui.widgets.dock import DockedPanel, show_hints
 from workbench.tui.widgets.strips import css_beside
 
 _HINT: Final = "Filter, or provider/model"
@@ -66,16 +65,14 @@ class ModelChoice(ModalScreen[ModelOffer | None]):
 
     def compose(self) -> ComposeResult:
         """Yield the filter, the list of models and the note."""
-        with Vertical(id="models-box") as box:
-            box.border_title = "Switch model"
-            box.border_subtitle = hint_content(
-                self.app, "Enter Use   {models.test=ctrl+t} Test   {models.close=escape} Keep the model"
-            )
+        with DockedPanel(id="models-box"):
+            yield Static(Content.styled("Switch model", "bold"), id="title")
             yield Input(placeholder=_HINT, id="models-filter", compact=True)
             rows = OptionList(id="models-list")
             rows.can_focus = False
             yield rows
             yield Static(id="models-note")
+            yield Static(id="keys")
 
     def on_mount(self) -> None:
         """Show the saved models with the cursor on the current one, and ask for the others in threads."""
@@ -84,6 +81,10 @@ class ModelChoice(ModalScreen[ModelOffer | None]):
         self._show_note(_LISTING if self._find_ways is not None else "")
         if self._find_ways is not None:
             self.run_worker(self._find(self._find_ways))
+
+    def on_resize(self) -> None:
+        """Show the keys that fit."""
+        show_hints(self, "Enter Use   {models.test=ctrl+t} Test   {models.close=escape} Keep the model")
 
     async def _find(self, find_ways: Callable[[], Sequence[Way]]) -> None:
         ways = await in_daemon(lambda: [way for way in find_ways() if way.is_ready])

@@ -10,16 +10,15 @@ from rich.cells import cell_len
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.screen import ModalScreen
-from textual.widgets import Input, OptionList
+from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from workbench.client.threads import in_daemon
+from workbench.session.file_search import FileIndex
 from workbench.text import visible
-from workbench.tui.key_names import hint_content
 from workbench.tui.palette_entries import (
     PaletteEntry,
     PastSession,
@@ -28,9 +27,9 @@ from workbench.tui.palette_entries import (
     recent_first,
     session_entries,
 )
+from workbench.tui.widgets.dock import SIDES, DockedPanel, show_hints
 from workbench.tui.widgets.strips import css_beside
 from workbench.view.prompt.completion import match_offsets
-from workbench.view.prompt.file_search import FileIndex
 
 _MOST = 200
 _NAMES = 20
@@ -87,10 +86,11 @@ class PaletteScreen(ModalScreen[PaletteEntry | None]):
 
     def compose(self) -> ComposeResult:
         """Yield the box with the input line and the list."""
-        with Vertical(id="palette-box") as box:
-            box.border_title = self._title
+        with DockedPanel(id="palette-box"):
+            yield Static(Content.styled(self._title, "bold"), id="title")
             yield Input(placeholder=self._hint, id="palette-query")
             yield OptionList(id="palette-list")
+            yield Static(id="keys")
 
     async def on_mount(self) -> None:
         """Show the entries, then add the sessions, which are read in a thread."""
@@ -158,13 +158,12 @@ class PaletteScreen(ModalScreen[PaletteEntry | None]):
         rows.clear_options()
         rows.add_options(Option(_row(entry, query, width)) for entry in self._matches)
         rows.highlighted = min(at, len(self._matches) - 1) if self._matches else None
-        hint = "" if self._matches else "No match   "
-        keys = hint_content(self.app, "↑↓ Choose   Enter Open   {palette.close=escape} Close")
-        self.query_one("#palette-box").border_subtitle = Content.assemble((hint, "$dim"), keys)
+        keys = "↑↓ Choose   Enter Open   {palette.close=escape} Close"
+        show_hints(self, keys, "" if self._matches else "No match")
 
     def _width(self) -> int:
-        """Return the width of a row in columns: the box without its border, padding and scrollbar."""
-        return max(20, min(self.size.width * 92 // 100, 100) - 6)
+        """Return the width of a row in columns: the panel without its bar, margins and scrollbar."""
+        return max(20, self.size.width - SIDES - 1)
 
 
 def _row(entry: PaletteEntry, query: str, width: int) -> Content:

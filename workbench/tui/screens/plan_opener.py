@@ -12,7 +12,7 @@ from workbench.tui.screens.mode_switch import ModeSwitch
 from workbench.tui.widgets.dock_space import DockSpace
 from workbench.tui.widgets.prompt import Prompt
 from workbench.view.approval.plan import RUN_PLAN, plan_choices, plan_ready
-from workbench.view.notices import READ_ONLY
+from workbench.view.notices import read_only_line
 from workbench.view.state import Changed, SessionState
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class PlanOpener:
         """Return whether the plan cannot be approved here, because another screen controls the session; say so."""
         is_refused = bool(mode) and not self._state.has_control
         if is_refused:
-            self._screen.notify(READ_ONLY, severity="warning", markup=False)
+            self._screen.notify(read_only_line(self._state), severity="warning", markup=False)
         return is_refused
 
     def _closed(self, mode: str | None) -> None:

@@ -23,8 +23,8 @@ from workbench.view.approval.questions import (
     TextAnswer,
     Turn,
 )
-from workbench.view.notices import READ_ONLY
-from workbench.view.state import ActionItem, Changed, NoticeItem, SessionState
+from workbench.view.notices import read_only_line
+from workbench.view.state import ActionItem, Changed, SessionState
 
 if TYPE_CHECKING:
     from workbench.tui.screens.agent_question import AnswerScreen
@@ -137,7 +137,7 @@ class QuestionOpener:
         """Return whether the result is an answer, which a screen that is not in control cannot give; say so."""
         is_refused = not self._state.has_control and isinstance(result, Decision | Always | All | TextAnswer)
         if is_refused:
-            self._screen.notify(READ_ONLY, severity="warning", markup=False)
+            self._screen.notify(read_only_line(self._state), severity="warning", markup=False)
         return is_refused
 
     def _approval_screen(self, item: ActionItem, waiting: list[str], note: str, news: str) -> ApprovalScreen:
@@ -231,8 +231,7 @@ class QuestionOpener:
 
     def _forget_refused(self, changed: Changed | None) -> None:
         """Let every question be asked again if the engine refused a command."""
-        added = changed.added if changed is not None else []
-        if any(isinstance(item, NoticeItem) and item.refuses for item in added):
+        if changed is not None and changed.refused:
             self._answered.clear()
 
 

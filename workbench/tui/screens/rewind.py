@@ -20,6 +20,7 @@ from workbench.protocol.rewind import RewindScope
 from workbench.text import counted, visible
 from workbench.tui.key_names import hint_content
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
+from workbench.tui.widgets.dock import DockedPanel, show_hints
 from workbench.tui.widgets.line_list import LineList
 from workbench.tui.widgets.strips import css_beside
 from workbench.view import clock
@@ -105,7 +106,7 @@ class RewindScreen(ModalScreen[CheckpointRow | None]):
 
     def compose(self) -> ComposeResult:
         """Yield the filter and the rows."""
-        with Vertical(id="rewind-box") as box:
+        with Vertical(id="rewind-box", classes="page-box") as box:
             box.border_title = "Rewind"
             box.border_subtitle = hint_content(self.app, _KEYS)
             yield Input(placeholder="Filter by text or file", id="rewind-filter", compact=True)
@@ -232,11 +233,13 @@ class RewindPreviewScreen(ModalScreen[RewindChoice | None]):
 
     def compose(self) -> ComposeResult:
         """Yield the facts, the files and the note."""
-        with Vertical(id="preview-box") as box:
-            box.border_title = Content(f"Rewind to {visible(self._preview.row.title, lines=False)}")
+        with DockedPanel(id="preview-box"):
+            title = f"Rewind to {visible(self._preview.row.title, lines=False)}"
+            yield Static(Content.styled(title, "bold"), id="title")
             yield Static(id="preview-facts")
             yield self._lines
             yield Static(id="preview-note")
+            yield Static(id="keys")
 
     def on_mount(self) -> None:
         """Show that the files are being compared."""
@@ -247,7 +250,7 @@ class RewindPreviewScreen(ModalScreen[RewindChoice | None]):
         """Show the keys that fit."""
         keys = _PREVIEW_KEYS % _BOTH[self._preview.row.scope]
         keys = keys if self.size.width >= 100 else _NARROW_KEYS
-        self.query_one("#preview-box").border_subtitle = hint_content(self.app, keys)
+        show_hints(self, keys)
 
     def update(self) -> None:
         """Show the preview as it is now."""

@@ -20,7 +20,7 @@ from workbench.tui.focus import focus_now
 from workbench.tui.messages import BranchChosen, ForkRequested, PastRequested, RedoRequested, RewindRequested
 from workbench.tui.open_screens import open_text
 from workbench.tui.widgets.prompt import Prompt
-from workbench.view.state import ActionItem, Changed, Item, NoticeItem, SessionState
+from workbench.view.state import ActionItem, Changed, Item, SessionState
 
 if TYPE_CHECKING:
     from workbench.protocol.rewind import RewindScope
@@ -108,12 +108,11 @@ class RewindOpener:
             preview, screen = self._preview
             if preview.update(changed.rewind.rewound, changed.rewind.deltas):
                 screen.refuse("")
-        refused = [item.text for item in changed.added if isinstance(item, NoticeItem) and item.refuses]
-        if refused:
-            if not refused[-1].startswith("moved"):
+        if changed.refused:
+            if not changed.refused.startswith("moved"):
                 self._text = ""
             if self._preview is not None:
-                self._preview[1].refuse(refused[-1])
+                self._preview[1].refuse(changed.refused)
 
     def _is_free(self) -> bool:
         """Return whether the session can be moved now; warn the user if it cannot."""

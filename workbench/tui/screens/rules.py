@@ -71,7 +71,7 @@ class RulesScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """Yield the rules, the matches of the current one, an input line to try a rule, and the scopes to save in."""
-        with Vertical(id="rules-box") as box:
+        with Vertical(id="rules-box", classes="page-box") as box:
             box.border_title = "Rules"
             box.border_subtitle = hint_content(
                 self.app, "Enter Try   {rules.delete=d} Delete   {rules.close=escape} Close"
@@ -79,7 +79,7 @@ class RulesScreen(ModalScreen[None]):
             yield OptionList(id="rules-list")
             yield Static(id="rules-fits")
             yield self._dry_run
-            yield Static(Content("Try a rule on this session and on all others"), id="rules-dry-runel")
+            yield Static(Content("Try a rule on this session and on all others"), id="rules-dry-run-label")
             yield Input(placeholder="allow $ pytest *     deny in secrets     ask TOOL", id="rules-new")
             scopes = OptionList(*(Option(Content(f"Save it {label}")) for _, label in _SCOPES), id="rules-scopes")
             scopes.display = False

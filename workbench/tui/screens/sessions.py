@@ -337,7 +337,7 @@ class SessionsScreen(ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         """Yield the input line, the rows, and the note."""
-        with Vertical(id="sessions-box"):
+        with Vertical(id="sessions-box", classes="page-box"):
             yield Input(id="sessions-line", select_on_focus=False)
             yield self._rows
             yield self._note.line

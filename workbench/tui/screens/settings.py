@@ -33,6 +33,7 @@ from workbench.tui.settings.entries import (
 )
 from workbench.tui.settings.settings_model import SettingsModel
 from workbench.tui.themes import theme_order
+from workbench.tui.widgets.dock import DockedPanel, show_hints
 from workbench.tui.widgets.grouped_list import GroupedList
 from workbench.tui.widgets.strips import as_content, css_beside
 from workbench.view.approval.quiet_time import Confirmation
@@ -111,7 +112,7 @@ class SettingsScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """Yield the count of invalid settings, the filter, the rows, and the description of the current row."""
-        with Vertical(id="settings-box") as box:
+        with Vertical(id="settings-box", classes="page-box") as box:
             box.border_title = "Settings"
             reset = key_of(self.app, "settings.usual", "u")
             box.border_subtitle = hint_content(
@@ -291,10 +292,8 @@ class SettingEdit(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         """Yield the description, the input line or the choices, and a note about the text."""
         entry = self._entry
-        with Vertical(id="setting-box") as box:
-            box.border_title = Content(visible(f"{entry.group} · {entry.title}", lines=False))
-            move = "↑↓ Move   " if entry.choices else ""
-            box.border_subtitle = hint_content(self.app, f"{move}Enter Save   {{setting.close=escape}} Cancel")
+        with DockedPanel(id="setting-box"):
+            yield Static(Content.styled(visible(f"{entry.group} · {entry.title}", lines=False), "bold"), id="title")
             yield Static(Content(visible(entry.about, lines=False)), id="setting-words")
             if entry.choices:
                 yield OptionList(*(Option(self._option(*choice)) for choice in entry.choices), id="setting-choices")
@@ -306,6 +305,7 @@ class SettingEdit(ModalScreen[str | None]):
                     id="setting-line",
                 )
             yield Static(id="setting-note")
+            yield Static(id="keys")
 
     def on_mount(self) -> None:
         """Focus the list of choices, at the current value, or else the input line."""
@@ -317,6 +317,11 @@ class SettingEdit(ModalScreen[str | None]):
         else:
             self.query_one(Input).focus()
         self._note("")
+
+    def on_resize(self) -> None:
+        """Show the keys that fit."""
+        move = "↑↓ Move   " if self._entry.choices else ""
+        show_hints(self, f"{move}Enter Save   {{setting.close=escape}} Cancel")
 
     @on(Input.Changed)
     def on_typed(self, event: Input.Changed) -> None:

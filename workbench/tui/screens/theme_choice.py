@@ -8,17 +8,16 @@ from typing import ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from workbench.text import visible
-from workbench.tui.key_names import hint_content, key_of
+from workbench.tui.widgets.dock import DockedPanel, show_hints
 from workbench.tui.widgets.strips import css_beside
 
-_NOTE = "Enter Use for this run\n{} Save as default"
+_KEYS = "Enter Use for this run   {themes.save=s} Save as default   {themes.close=escape} Restore"
 
 
 class ThemeChoice(ModalScreen[str | None]):
@@ -39,18 +38,21 @@ class ThemeChoice(ModalScreen[str | None]):
         self._current = current
 
     def compose(self) -> ComposeResult:
-        """Yield a box at the side, so that the screen below can be seen."""
-        with Vertical(id="themes-box") as box:
-            box.border_title = "Theme"
-            box.border_subtitle = hint_content(self.app, "Enter Use   {themes.close=escape} Restore")
+        """Yield a panel that leaves most of the screen behind it in sight."""
+        with DockedPanel(id="themes-box"):
+            yield Static(Content.styled("Theme", "bold"), id="title")
             yield OptionList(*(Option(self._row(name)) for name in self._names), id="themes-list")
-            yield Static(Content(_NOTE.format(key_of(self.app, "themes.save", "s"))), id="themes-note")
+            yield Static(id="keys")
 
     def on_mount(self) -> None:
         """Put the cursor on the current theme."""
         rows = self.query_one(OptionList)
         rows.focus()
         rows.highlighted = self._names.index(self._current) if self._current in self._names else 0
+
+    def on_resize(self) -> None:
+        """Show the keys that fit."""
+        show_hints(self, _KEYS)
 
     @on(OptionList.OptionHighlighted)
     def on_looked_at(self, looked: OptionList.OptionHighlighted) -> None:

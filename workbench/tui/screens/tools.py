@@ -47,7 +47,7 @@ class ToolsScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """Yield the list, and below it the details of the tool under the cursor."""
-        with Vertical(id="tools-box") as box:
+        with Vertical(id="tools-box", classes="page-box") as box:
             box.border_title = "Tools"
             box.border_subtitle = hint_content(self.app, _KEYS)
             yield OptionList(id="tools-list")

@@ -9,17 +9,16 @@ from typing import ClassVar, Final
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from workbench.text import visible_path
-from workbench.tui.key_names import hint_content
 from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.screens.question_base import QuestionScreen
+from workbench.tui.widgets.dock import DockedPanel, show_hints
 from workbench.tui.widgets.strips import css_beside
-from workbench.view.approval.trust import TrustQuestion, brings, contents, kind_of, started_by
+from workbench.view.approval.trust import TrustQuestion, brings, contents, started_by
 
 _MOST: Final = 8
 _QUIET: Final = "Yes (ready in 0.5s)"
@@ -51,11 +50,11 @@ class TrustScreen(QuestionScreen[bool]):
 
     def compose(self) -> ComposeResult:
         """Yield the summary of the directory's files and the three answers."""
-        with Vertical(id="trust-box") as box:
-            box.border_title = "Trust this directory?"
-            box.border_subtitle = _QUIET
-            yield Static(self._summary(), id="trust-said")
+        with DockedPanel(id="trust-box"):
+            yield Static(Content.styled("Trust this directory?", "bold"), id="title")
+            yield Static(self._summary(), id="trust-text")
             yield OptionList(*(Option(Content(choice)) for choice in _CHOICES), id="trust-choices")
+            yield Static(id="keys")
 
     def on_mount(self) -> None:
         """Focus the answers with the cursor on "no"."""
@@ -64,11 +63,14 @@ class TrustScreen(QuestionScreen[bool]):
         choices.focus()
         choices.highlighted = 0
 
+    def on_resize(self) -> None:
+        """Show the keys that fit."""
+        self.show_keys()
+
     def show_keys(self) -> None:
         """Show the active keys."""
-        keys = hint_content(self.app, "↑↓ Move   Enter Choose   {trust.no=escape} No")
-        now = keys if self.quiet.check() else Content(_QUIET)
-        self.query_one("#trust-box").border_subtitle = now
+        keys = "↑↓ Move   Enter Choose   {trust.no=escape} No"
+        show_hints(self, *((keys,) if self.quiet.check() else ("", _QUIET)))
 
     def no_answer(self) -> bool:
         """Return False: the directory is not trusted."""
@@ -115,16 +117,16 @@ class TrustScreen(QuestionScreen[bool]):
         self.finish(False)
 
     def _read(self) -> None:
-        title = Content(f"What {visible_path(str(self._question.directory))} brings")
+        title = Content(f"What {visible_path(str(self._question.directory))} contains")
         self.app.push_screen(PagerScreen(title, contents(self._question)))
 
     def _summary(self) -> Content:
-        directory, files = self._question.directory, self._question.files
-        names = [str(path.relative_to(directory)) for path in files]
+        directory = self._question.directory
+        names = self._question.names
         rows = []
         for name in names[:_MOST]:
             label = "  " + visible_path(name).ljust(24)
-            rows.append(Content.assemble((label, "bold"), (f"  {kind_of(name)}", "$dim")))
+            rows.append(Content.assemble((label, "bold"), (f"  {self._question.kind_of(name)}", "$dim")))
             rows += [Content.styled(f"    {line}", "$warning") for line in started_by(self._question, name)]
         if len(names) > _MOST:
             rows.append(Content.styled(f"  and {len(names) - _MOST} more", "$dim"))

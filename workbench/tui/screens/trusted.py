@@ -32,11 +32,7 @@ from workbench.view.approval.trust_list import TrustRow, trust_rows
 from workbench.view.formatting.timeline_rows import from_home
 from workbench.view.wrapping import clip, pad
 
-_WIDTH = 116
-"""The most cells of the box; as in the styles."""
-_NONE = (
-    "No directory is trusted. One that brings tools, rules, MCP servers or sub-agents is asked about when you open it."
-)
+_NONE = "No directory is trusted. Opening one with tools, rules, MCP servers or sub-agents asks you first."
 _REVOKED = "Revoked. Sessions that are open keep what they loaded until they end."
 
 
@@ -59,7 +55,7 @@ class TrustedScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """Yield the list, and below it what the directory under the cursor contains."""
-        with Vertical(id="trusted-box") as box:
+        with Vertical(id="trusted-box", classes="page-box") as box:
             box.border_title = "Trusted directories"
             drop, close = key_of(self.app, "trusted.revoke", "d"), key_of(self.app, "trusted.close", "escape")
             box.border_subtitle = hint_content(self.app, f"↑↓ Move   {drop} Revoke   {close} Close")
@@ -84,7 +80,7 @@ class TrustedScreen(ModalScreen[None]):
         self._show_rows()
 
     def _show_rows(self) -> None:
-        rows, available = self.query_one(OptionList), max(30, min(_WIDTH, self.size.width * 94 // 100) - 10)
+        rows, available = self.query_one(OptionList), max(30, self.size.width - 8)
         at = rows.highlighted or 0
         width = min(available * 2 // 3, max((cell_len(_path(row)) for row in self._rows), default=0))
         rows.clear_options()

@@ -24,7 +24,7 @@ from workbench.protocol.commands import Command, DropOutput
 from workbench.session.storage.usage_log import ModelCall
 from workbench.tui.key_names import hint_content, key_of
 from workbench.tui.messages import StateChanged
-from workbench.tui.widgets.strips import as_content, css_beside
+from workbench.tui.widgets.strips import as_content
 from workbench.view.state import SessionState
 from workbench.view.usage import SCOPES, Scope, UsageLimits, biggest_output, read_calls, usage_page
 from workbench.view.wrapping import Line, Piece
@@ -52,7 +52,6 @@ class UsagePage(Static):
 class UsageScreen(ModalScreen[None]):
     """Shows the usage of one scope, which Tab changes."""
 
-    DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "dismiss", "Close", id="usage.close"),
         Binding("tab", "scope(1)", "Scope", id="usage.scope", priority=True),
@@ -83,7 +82,7 @@ class UsageScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """Yield the page."""
-        with VerticalScroll(id="usage-box"):
+        with VerticalScroll(id="usage-box", classes="page-box"):
             yield UsagePage()
 
     def on_mount(self) -> None:

@@ -21,7 +21,7 @@ from workbench.config.settings import (
 )
 from workbench.errors import UsageError
 from workbench.tools.trust import refreshed
-from workbench.tui.keys import read_keymap
+from workbench.tui.keys import check_key
 from workbench.tui.settings.entries import (
     ADD,
     SettingEntry,
@@ -219,7 +219,7 @@ class SettingsModel:
             if problem := fallback_problems({**self.settings.models, rest[0]: profile}).get(rest[0]):
                 raise UsageError(problem)
         elif table == "keys":
-            _check_key(rest[0], text, self.settings.keys)
+            check_key(rest[0], text, self.settings.keys)
         elif rest:
             check_setting(table, {rest[0]: value})
         return value
@@ -251,14 +251,6 @@ def _at(values: Any, path: KeyPath) -> Any:
     for name in path:
         values = values.get(name) if isinstance(values, Mapping) else None
     return values
-
-
-def _check_key(name: str, text: str, keys: Mapping[str, str]) -> None:
-    others = {each: key for each, key in keys.items() if each != name}
-    keymap = read_keymap({**others, name: text})
-    if name not in keymap.usable:
-        mine = (name, "there is no key binding")
-        raise ValueError(next(problem for problem in keymap.problems if problem.startswith(mine)))
 
 
 def _without_password(text: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePath
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final
 
 from msgspec import Struct
 from textual import events, on
@@ -23,6 +23,13 @@ from workbench.text import first_line
 from workbench.tui import garbage_collection
 from workbench.tui.focus import focus_default
 from workbench.tui.messages import QuestionRang
+from workbench.tui.terminal.desktop_notice import (
+    NoticeKind,
+    is_multiplexed,
+    notice_kind,
+    notice_sequence,
+    run_notice_command,
+)
 from workbench.tui.terminal.early_input import EarlyInput
 from workbench.tui.terminal.filters import AsciiFilter, NoColor
 from workbench.tui.textual_seam.driver import write_to_terminal
@@ -30,39 +37,26 @@ from workbench.view.state import SessionState
 
 _NO_TITLE: Final = ("dumb", "linux", "vt", "ansi", "cons", "emacs", "eterm", "unknown")
 _SHOWS_PROGRESS: Final = frozenset({"ghostty", "WezTerm", "mintty"})
-_NOTICE_9: Final = frozenset({"iTerm.app", "WezTerm", "ghostty"})
-_NOTICE_777: Final = ("foot", "rxvt")
 
 
 class Capabilities(Struct, frozen=True):
-    """The control sequences to send; `notice` is the OSC number of a desktop notice, or empty for none."""
+    """The control sequences to send."""
 
     title: bool = False
     progress: bool = False
-    notice: Literal["", "9", "777"] = ""
+    notice: NoticeKind = ""
 
 
 def capabilities(settings: TerminalSettings, env: Mapping[str, str]) -> Capabilities:
     """Return the capabilities that the settings name; for "auto", the ones known for the terminal in `env`."""
     program = env.get("TERM_PROGRAM", "")
-    is_multiplexed = "TMUX" in env or "STY" in env or env.get("TERM", "").startswith(("screen", "tmux"))
     has_title = not env.get("TERM", "dumb").startswith(_NO_TITLE)
     has_progress = program in _SHOWS_PROGRESS or "WT_SESSION" in env or env.get("ConEmuANSI") == "ON"
     return Capabilities(
         title=_choose(settings.title, has_title),
-        progress=_choose(settings.progress, has_progress and not is_multiplexed),
-        notice=_notice(settings.notice, env, is_multiplexed),
+        progress=_choose(settings.progress, has_progress and not is_multiplexed(env)),
+        notice=notice_kind(settings.notice, env),
     )
-
-
-def _notice(setting: Auto, env: Mapping[str, str], is_multiplexed: bool) -> Literal["", "9", "777"]:
-    if setting is False:
-        return ""
-    term = env.get("TERM", "")
-    if term.startswith(_NOTICE_777) or "VTE_VERSION" in env:
-        return "" if is_multiplexed and setting == "auto" else "777"
-    has_notice = env.get("TERM_PROGRAM", "") in _NOTICE_9 or term.startswith("xterm-kitty")
-    return "9" if setting is True or (has_notice and not is_multiplexed) else ""
 
 
 def _choose(setting: Auto, default: bool) -> bool:
@@ -81,9 +75,11 @@ class TerminalWindow:
     Each sequence contains only our own words and the directory's name, without characters that end or split a sequence.
     """
 
-    def __init__(self, can: Capabilities, write: Callable[[str], None]) -> None:
+    def __init__(self, can: Capabilities, write: Callable[[str], None], notify: Callable[[str], None]) -> None:
+        """`notify` shows a text as a desktop notification."""
         self._can = can
         self._write = write
+        self._notify = notify
         self._title = ""
         self._progress = ""
         self._is_ours = False
@@ -117,11 +113,7 @@ class TerminalWindow:
 
     def notify(self, state: SessionState) -> None:
         """Send a desktop notice that a question is waiting, or how the run has ended."""
-        words = f"ohw {_directory(state)}: {_news(state)}"
-        if self._can.notice == "9":
-            self._write(f"\x1b]9;{words}\x07")
-        elif self._can.notice:
-            self._write(f"\x1b]777;notify;ohw;{words}\x07")
+        self._notify(f"ohw {_directory(state)}: {_news(state)}")
 
     def end(self) -> None:
         """Restore the window's title and progress. A second call does nothing: it would pop another program's title."""
@@ -170,16 +162,23 @@ class TerminalIntegration:
         self._state = state
         self._env = dict(env)
         self.settings = read_terminal(settings)
-        self.window = TerminalWindow(
-            capabilities(self.settings, env), lambda sequence: write_to_terminal(app, sequence)
-        )
+        can = capabilities(self.settings, env)
+        self._notice = can.notice
+        self.window = TerminalWindow(can, lambda sequence: write_to_terminal(app, sequence), self._notify)
         self.is_ascii = wants_ascii(env) if self.settings.ascii == "auto" else self.settings.ascii
         self._is_still = not self.settings.motion or env.get("OHW_REDUCED_MOTION", "") not in ("", "0", "false", "no")
         if self._is_still:
             app.animation_level = "none"
 
+    def _notify(self, words: str) -> None:
+        """Show a desktop notification through the terminal, and with the user's command."""
+        sequence = notice_sequence(self._notice, words, self._env)
+        if sequence:
+            write_to_terminal(self._app, sequence)
+        run_notice_command(self.settings.notice_command, words, self._env)
+
     def change(self, settings: Mapping[str, object]) -> None:
-        """Apply changed settings for the bell and the clipboard; title and progress change at the next start."""
+        """Apply changed settings of the bell, the clipboard and the command; the others change at the next start."""
         self.settings = read_terminal(settings)
 
     def line_filters(self, filters: Sequence[LineFilter]) -> list[LineFilter]:

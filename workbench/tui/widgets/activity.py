@@ -76,7 +76,7 @@ class Activity(Widget):
         if is_working(self._state):
             hints.append(Content.styled(f"{key_of(self.app, 'leave', 'escape')} to stop", "$dim"))
         if not hints:
-            return self._work()
+            return self._work().truncate(self.size.width, ellipsis=True)
         right = Content("   ").join(hints)
         work = self._work().truncate(max(0, self.size.width - right.cell_length - 1), ellipsis=True)
         return Content.assemble(work, " " * max(0, self.size.width - work.cell_length - right.cell_length), right)
@@ -131,6 +131,8 @@ def _work(state: SessionState) -> str:
         return _sub_agents(state) or _action(running, state.workspace)
     if state.call is not None:
         return _call(state.call, state.workspace)
+    if state.container_phase == "starting" and state.work_detail:
+        return "waiting"
     return "writing" if state.live and state.live.text else "thinking"
 
 

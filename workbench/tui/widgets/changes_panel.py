@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from workbench.tui.messages import FileChosen
-from workbench.tui.widgets.line_list import LineList
+from workbench.tui.widgets.line_list import FittingList
 from workbench.view.formatting.actions import REMOVED_CELLS, count_columns, short_path
 from workbench.view.formatting.timeline_rows import in_groups
 from workbench.view.state import Changed, FileState, SessionState
@@ -21,7 +21,7 @@ _EMPTY = "No changes yet"
 _EMPTY_TURN = "No changes this turn · . for the whole session"
 
 
-class ChangesPanel(LineList):
+class ChangesPanel(FittingList):
     """One row for each file: M, A or D, path, lines added and removed; enter opens its diff."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("full_stop", "scope", "Session or turn", id="changes.scope")]

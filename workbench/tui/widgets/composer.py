@@ -14,6 +14,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from workbench.client.threads import in_daemon
+from workbench.session.file_search import FileIndex
 from workbench.tui.focus import focus_now
 from workbench.tui.widgets.message_queue import QueueList
 from workbench.tui.widgets.prompt import Prompt
@@ -21,9 +22,9 @@ from workbench.tui.widgets.strips import css_beside
 from workbench.tui.widgets.suggestions import Suggestions
 from workbench.view.prompt.attachments import Attached, describe_files, images_named
 from workbench.view.prompt.completion import Arguments, Completer, ServerOffers
-from workbench.view.prompt.file_search import FileIndex
 from workbench.view.prompt.prompt_history import PromptHistory
-from workbench.view.state import UserItem
+from workbench.view.prompt.remote_files import RemoteFiles
+from workbench.view.state import Changed, UserItem
 
 if TYPE_CHECKING:
     from workbench.agent.custom_commands import CustomCommands
@@ -74,11 +75,13 @@ class Composer(Vertical):
         offers: ServerOffers,
         commands: CustomCommands,
         keymap: str = "default",
+        find_remotely: Callable[[str], None] | None = None,
     ) -> None:
         """`history` is the file of sent messages; `arguments` holds possible arguments by the name of their command.
 
         `offers` holds the resources of MCP servers that can be mentioned, and the servers' prompts; `commands` the
-        custom commands. `keymap` is a value of the setting `terminal.keymap`.
+        custom commands. `keymap` is a value of the setting `terminal.keymap`. `find_remotely` has the files of another
+        machine found, for `receive`; then none of this machine is read.
         """
         super().__init__(id="composer")
         self._directory = directory
@@ -89,7 +92,8 @@ class Composer(Vertical):
         self.commands = commands
         self.queue = QueueList()
         """Kept as an attribute because it may be updated while the screen is being removed, one widget at a time."""
-        self._files = FileIndex(directory, lambda query, paths: self._post_files(query, paths), beside=offers.refresh)
+        self._remote = RemoteFiles(find_remotely, self._post_files) if find_remotely is not None else None
+        self._files = self._remote or FileIndex(directory, self._post_files, beside=offers.refresh)
         self._completer = Completer(
             arguments,
             self._list_arguments,
@@ -116,7 +120,7 @@ class Composer(Vertical):
         yield Suggestions(self._completer)
         yield self.queue
         yield Attachments()
-        yield self._kind_of_prompt()(self.past, self._completer, self._directory)
+        yield self._kind_of_prompt()(self.past, self._completer, None if self._remote else self._directory)
 
     def on_mount(self) -> None:
         """Read the history after the first frame."""
@@ -127,11 +131,18 @@ class Composer(Vertical):
         """Stop searching for files."""
         self._files.close()
 
-    def mentioned(self, text: str) -> tuple[str, ...]:
-        """Return the files and resources that a text mentions."""
+    def mentioned(self, text: str) -> tuple[str, ...] | None:
+        """Return the files and resources that a text mentions; None if they are for the engine to find."""
         from workbench.session.mentions import mentioned
 
+        if self._remote is not None:
+            return None if text else ()
         return mentioned(text, self._directory, self.offers.is_resource(text))
+
+    def receive(self, changed: Changed | None) -> None:
+        """Show the files that were found on another machine."""
+        if self._remote is not None and changed is not None and changed.files is not None:
+            self._remote.receive(changed.files.query, changed.files.paths)
 
     def recall(self, messages: Iterable[str]) -> None:
         """Add messages of this session to the history; its file already contains those written here."""
@@ -146,7 +157,8 @@ class Composer(Vertical):
     def on_prompt_changed(self, event: Prompt.Changed) -> None:
         """Show the images that the text mentions."""
         text = event.text_area.text
-        paths = images_named(text) if "@" in text and not self.query_one(Prompt).is_foreign else []
+        is_read = "@" in text and self._remote is None and not self.query_one(Prompt).is_foreign
+        paths = images_named(text) if is_read else []
         if paths != self._images:
             self._images = paths
             self.run_worker(self._load_images(paths), group="images", exclusive=True)

@@ -8,9 +8,11 @@ from typing import Any, Final
 from textual.app import App
 from textual.containers import Vertical
 from textual.content import Content
+from textual.screen import Screen
+from textual.widgets import Static
 
-from workbench.tui.key_names import spelled
-from workbench.tui.widgets.strips import css_beside
+from workbench.tui.key_names import spelled, with_keys
+from workbench.tui.widgets.strips import css_beside, update_content
 from workbench.view.formatting.question import KeyHint, fitting
 
 LOW: Final = 24
@@ -54,6 +56,14 @@ def hint_line(app: App[Any], hints: Sequence[KeyHint], width: int) -> Content:
     """Return the hints that fit on one line; a key that has no effect now is dim."""
     named = [hint._replace(key=spelled(app, hint.key)) for hint in hints]
     return Content("   ").join(_hint(hint) for hint in fitting(named, width))
+
+
+def show_hints(screen: Screen[Any], hints: str, remark: str = "") -> None:
+    """Show a remark and the hints that fit in the last line of a docked panel. `hints` are as for `with_keys`."""
+    parts = (hint.partition(" ") for hint in with_keys(screen.app, hints).split("   ") if hint)
+    line = [KeyHint("", remark)] if remark else []
+    line += (KeyHint(key, words) for key, _, words in parts)
+    update_content(screen.query_one("#keys", Static), hint_line(screen.app, line, screen.size.width - SIDES))
 
 
 def _hint(hint: KeyHint) -> Content:

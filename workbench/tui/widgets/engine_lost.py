@@ -13,7 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from workbench.text import visible
-from workbench.view.notices import READ_ONLY
+from workbench.view.notices import read_only_line
 from workbench.view.state import SessionState
 
 
@@ -30,8 +30,8 @@ def show_engine_lost(app: App[Any], state: SessionState) -> None:
     reason = state.work_detail if state.work == "lost" else state.stalled
     line = Content.styled(f"✗ {visible(reason, lines=False)}", "bold $sign-failed")
     if not reason and not state.has_control:
-        reason = READ_ONLY
-        line = Content.styled(READ_ONLY, "bold $warning")
+        reason = read_only_line(state)
+        line = Content.styled(reason, "bold $warning")
     for screen in app.screen_stack:
         if not isinstance(screen, ModalScreen):
             continue

@@ -224,6 +224,24 @@ class LineList(QuietScrollView, can_focus=True):
         self.is_at_end = self.is_vertical_scroll_end
 
 
+class FittingList(LineList):
+    """Lines whose number is the height of the widget, up to a limit."""
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._most_rows = 0
+
+    def limit(self, rows: int) -> None:
+        """Take at most this many rows; 0 means that there is no limit."""
+        if rows != self._most_rows:
+            self._most_rows = rows
+            self.refresh(layout=True)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Return the number of lines, up to the limit."""
+        return min(self.count, self._most_rows or self.count)
+
+
 def line_width(view: QuietScrollView) -> int:
     """Return the width of a line in cells, without the scrollbar, which would cover its last cell."""
     return view.size.width - bool(view.show_vertical_scrollbar)

@@ -78,7 +78,7 @@ class Prompt(TextArea):
     """Whether some of the text came from a server; it is never a command."""
 
     def __init__(self, history: PromptHistory, completer: Completer, directory: Path | None = None) -> None:
-        """Paths of images are relative to `directory`."""
+        """Paths of images are relative to `directory`; None if the session's files are on another machine."""
         super().__init__(
             id="prompt",
             tab_behavior="focus",
@@ -86,6 +86,7 @@ class Prompt(TextArea):
             placeholder=Content("Ask anything   / commands   @ files   ! shell"),
         )
         self.past, self.completer, self.pastes = history, completer, Pastes(directory)
+        self._store_image = _stored_image if directory is not None else _refuse_image
         self.leave_upwards: Callable[[], bool] = lambda: False
         self._foreign = ForeignMessages()
 
@@ -182,7 +183,7 @@ class Prompt(TextArea):
 
     async def _paste(self, or_text: bool) -> None:
         try:
-            mention = await in_daemon(_stored_image)
+            mention = await in_daemon(self._store_image)
         except WorkbenchError as error:
             if or_text and self.app.clipboard:
                 super().action_paste()
@@ -298,6 +299,11 @@ def _stored_image() -> str:
 
     image = store_image(Locations.from_environment().state / "pasted", os.environ)
     return f"{mention_of(str(image))} "
+
+
+def _refuse_image() -> str:
+    """Refuse the image: the agent could not read its file. Raises WorkbenchError."""
+    raise WorkbenchError("Only images on the session's machine can be sent; mention one with @")
 
 
 def send_label(prompt: Prompt) -> str:

@@ -24,6 +24,7 @@ from workbench.view.approval.questions import Asked
 from workbench.view.diff.document import CONTEXT
 from workbench.view.formatting.approval import StyledLine
 from workbench.view.formatting.question import (
+    NEWS,
     KeyHint,
     batch_lines,
     body_rows,
@@ -305,7 +306,7 @@ class QuestionBox(DockedPanel):
         )
 
     def _what_rows(self, width: int) -> list[Line]:
-        news = styled_rows([StyledLine(line, "command") for line in self._asked.news.splitlines()], width)
+        news = styled_rows([StyledLine(line, NEWS) for line in self._asked.news.splitlines()], width)
         path: list[Line] = []
         if is_titled(self._action) and not self._is_titled:
             path = styled_rows([StyledLine(title_words(self._action), "command")], width)

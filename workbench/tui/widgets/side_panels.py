@@ -73,6 +73,19 @@ class FilterLine(Input):
         self.post_message(self.Closed())
 
 
+def rows_of(space: int, timeline: int, tasks: int, changes: int) -> tuple[int, int]:
+    """Return how many of `space` rows the plan and the changes may take, given the lines of each panel.
+
+    Each may take a quarter, with its heading, and after that what the timeline leaves empty, the plan first.
+    """
+    quarter = max(1, space // 4 - 1)
+    empty = space - _HEADINGS - timeline - min(tasks, quarter) - min(changes, quarter)
+    more = max(0, min(tasks - quarter, empty))
+    return quarter + more, quarter + max(0, empty - more)
+
+
+_HEADINGS = 5
+"""The rows of the three headings, and the two empty ones between the panels."""
 _LEAST_WIDTH = 30
 _LEAST_HEIGHT = 4
 
@@ -131,11 +144,9 @@ class SidePanels(Vertical):
         super().__init__(id="side")
         self.opened = ""
         self._titles: Mapping[str, Title] = {}
-        self._panels: Mapping[str, LineList] = {
-            "timeline": Timeline(id="timeline", classes="panel"),
-            "tasks": TaskPanel(id="tasks", classes="panel"),
-            "changes": ChangesPanel(id="changes", classes="panel"),
-        }
+        self._timeline = Timeline(id="timeline", classes="panel")
+        self._fitting = TaskPanel(id="tasks", classes="panel"), ChangesPanel(id="changes", classes="panel")
+        self._panels: Mapping[str, LineList] = dict(zip(PANELS, (self._timeline, *self._fitting), strict=True))
 
     def compose(self) -> ComposeResult:
         """Yield the tabs for narrow screens, then the panels."""
@@ -147,6 +158,17 @@ class SidePanels(Vertical):
         self.query_one(Timeline).show(state, changed)
         self.query_one(TaskPanel).show(state, changed)
         self.query_one(ChangesPanel).show(state, changed)
+        self._share_rows()
+
+    def on_resize(self) -> None:
+        """Share the new number of rows."""
+        self._share_rows()
+
+    def _share_rows(self) -> None:
+        """Limit the plan and the changes; beneath the tabs of a narrow screen the style sheet does so."""
+        limits = rows_of(self.size.height, self._timeline.count, *(panel.count for panel in self._fitting))
+        for panel, limit in zip(self._fitting, limits, strict=True):
+            panel.limit(0 if self.screen.has_class("-narrow") else limit)
 
     def entitle(self, titles: Mapping[str, Title]) -> None:
         """Show these titles above the panels and on the tabs."""
@@ -184,6 +206,12 @@ class SidePanels(Vertical):
         line.display = True
         self.add_class("-filtering")
         line.focus()
+
+    def on_descendant_focus(self) -> None:
+        """Brighten the heading of the timeline while its filter has the focus."""
+        self.set_class(isinstance(self.screen.focused, FilterLine), "-typing")
+
+    on_descendant_blur = on_descendant_focus
 
     @on(FilterLine.Changed)
     def on_filter_changed(self, changed: FilterLine.Changed) -> None:

@@ -14,6 +14,7 @@ from textual.widget import Widget
 from workbench.client.threads import in_daemon
 from workbench.config.modes import MODE_NAMES
 from workbench.config.settings import NO_MODEL
+from workbench.lazy_pattern import lazy_pattern
 from workbench.text import visible, visible_path
 from workbench.tools.manifest import kind_of
 from workbench.tui.messages import StateChanged
@@ -22,9 +23,12 @@ from workbench.view.git_branch import current_branch, is_dirty
 from workbench.view.state import ActionItem, Changed, SessionState
 
 _GAP = 2
+_LONGEST_IMAGE = 20
 _NEARLY_FULL = 0.8
 _NOT_SAVED = "✗ not saved"
 _NOT_SAVED_STYLE = "bold $sign-failed"
+_REMOTE = lazy_pattern(r"/ssh:(.+?):([/~].*)")
+"""Matches the path of a directory on another machine."""
 _PAUSE = 1.0
 """Minimum seconds between two checks of the working tree."""
 
@@ -122,6 +126,7 @@ def filled_template(template: str, state: SessionState, workspace: Path, branch:
         "context": Content.styled(_context(state), "$warning" if _is_nearly_full(state) else "$dim"),
         "model": _model(state),
         "cost": Content.styled(_cost(state), "$dim"),
+        "sandbox": _sandbox(state),
         "mode": _mode(state),
     }
     parts = re.split(r"\{(\w+)\}", template)
@@ -148,10 +153,15 @@ def _may_change_files(changed: Changed) -> bool:
 
 
 def _directory_part(workspace: Path, branch: str, width: int) -> Content:
-    """Return the directory, or as much of the end of its path as fits, and the branch."""
-    start = Content.styled("ohw  ", "bold $primary")
+    """Return the directory, or as much of the end of its path as fits, after the machine if it is another one, and the
+    branch.
+    """
+    path = visible_path(from_home(workspace))
+    match = _REMOTE.fullmatch(path)
+    machine, path = match.groups() if match else ("", path)
+    start = Content.assemble(("ohw  ", "bold $primary"), (f"{machine}  " if machine else "", "bold $secondary"))
     end = Content.styled(f"  {branch}" if branch else "", "$secondary")
-    path = _end_of(visible_path(from_home(workspace)), width - start.cell_length - end.cell_length)
+    path = _end_of(path, width - start.cell_length - end.cell_length)
     return Content.assemble(start, (path, "$foreground"), end).truncate(width, ellipsis=True)
 
 
@@ -171,6 +181,7 @@ def _session_parts(state: SessionState) -> list[Content]:
         Content.styled(_context(state), "$warning" if _is_nearly_full(state) else "$dim"),
         _model(state),
         Content.styled(_cost(state), "$dim"),
+        _sandbox(state),
         _mode(state),
     ]
     if state.scripted:
@@ -182,6 +193,26 @@ def _alerts(state: SessionState) -> list[Content]:
     """Return what must never be dropped: that another screen controls the session, or that it is not saved."""
     read_only = [] if state.has_control else [Content.styled("read-only", "bold $warning")]
     return [*read_only, *([Content.styled(_NOT_SAVED, _NOT_SAVED_STYLE)] if state.unsaved else [])]
+
+
+def _sandbox(state: SessionState) -> Content:
+    """Return what commands are confined to; empty while that is not known."""
+    if state.container:
+        return _container(state)
+    if state.sandbox in ("off", "partial"):
+        label = "no sandbox" if state.sandbox == "off" else "partial sandbox"
+        return Content.styled(label, "bold $warning" if state.mode == "never" else "$dim")
+    label = {"workspace-write": "sandbox", "read-only": "read-only sandbox"}.get(state.sandbox, "")
+    return Content.styled(label, "$dim")
+
+
+def _container(state: SessionState) -> Content:
+    """Return the container in which commands run, and whether it is up."""
+    name = state.container.rstrip("/").rpartition("/")[2]  # the whole name is on the page
+    image = visible(name if len(name) <= _LONGEST_IMAGE else f"…{name[-_LONGEST_IMAGE:]}", lines=False)
+    if state.container_phase == "failed":
+        return Content.styled("no container", "bold $warning")
+    return Content.styled(f"container {image}{' starting' if state.container_phase == 'starting' else ''}", "$dim")
 
 
 def _mode(state: SessionState) -> Content:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from workbench.text import visible
 from workbench.tui.messages import RowRequested, StepRequested
-from workbench.tui.widgets.line_list import LineList
+from workbench.tui.widgets.line_list import FittingList
 from workbench.view.state import Changed, SessionState, Task
 from workbench.view.wrapping import Line, Piece, spread
 
@@ -12,7 +12,7 @@ _ICONS = {"todo": ("○", "dim"), "in_progress": ("●", "running"), "done": ("�
 _EMPTY = "No plan yet"
 
 
-class TaskPanel(LineList):
+class TaskPanel(FittingList):
     """One row for each task; Enter goes to the first step done for it, and each further press to the next one."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:

@@ -38,6 +38,13 @@ class TextLines(LineList):
         if first is not None:
             self.scroll_to(y=self._text.row_of(first.line, first.start), animate=False, force=True)
 
+    def replace(self, text: str) -> None:
+        """Show another text at the same position; marks of a search are removed."""
+        top = self.scroll_offset.y
+        self._text, self._match = WrappedText(text), -1
+        self.on_resize()
+        self._scroll(top)
+
     def set_count(self, count: int) -> None:
         """Set the number of rows, without following the end."""
         self.count = count

@@ -19,7 +19,7 @@ from workbench.view.state import SessionState
 if TYPE_CHECKING:
     from workbench.protocol.events import Event
 
-_NOTHING_YET = "Nothing had been said at this point of the session"
+_NOTHING_YET = "No messages yet at this point of the session"
 
 
 class TimeNote(Static):

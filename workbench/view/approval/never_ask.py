@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
-
-from workbench.config.modes import NEVER
-from workbench.config.settings import Settings
 
 
 class NeverAskQuestion:
@@ -25,15 +21,3 @@ class NeverAskQuestion:
         """Wait for the answer, in the thread that would begin the session; return whether the mode is confirmed."""
         self._answered.wait()
         return self._confirmed
-
-
-def wants_never(settings: Settings, *, is_new: bool) -> bool:
-    """Return whether a new session would begin in the mode that never asks, or a flag would set an old one to it."""
-    return settings.mode == NEVER and (is_new or "mode" in settings.from_flags)
-
-
-def without_never(settings: Settings) -> Settings:
-    """Return the settings without the unconfirmed mode: a new session gets the default, an old one keeps its own."""
-    return replace(
-        settings, mode=Settings().mode, from_flags=tuple(name for name in settings.from_flags if name != "mode")
-    )

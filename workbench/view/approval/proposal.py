@@ -178,11 +178,12 @@ class Proposal:
 
 
 def renewal_news(proposal: Proposal, lost: int) -> str:
-    """Return the line above a question that is asked again; `lost` is the number of the user's changes that no longer
-    fit.
+    """Return the line above a question that is asked again, whose reasons say what has changed.
+
+    `lost` is the number of the user's changes that no longer fit.
     """
     remaining = len(proposal.edited) + len(proposal.out)
-    news = "This has changed since it was shown; it is the new version."
+    news = "This is a new version."
     if lost:
         gone = (
             "1 of your changes no longer fits and is" if lost == 1 else f"{lost} of your changes no longer fit and are"

@@ -38,7 +38,7 @@ class Decision(Struct, frozen=True):
     """The decision on one action, and the note that goes to the model with it.
 
     `edited` holds changed arguments, `hunks` the accepted hunks of the preview, and `written` the new content of its
-    files; with any of them the verdict is "edited".
+    files; with any of them the verdict is "edited". With `stop`, the run ends before anything else starts.
     """
 
     verdict: Literal["approved", "rejected", "edited"]
@@ -46,6 +46,7 @@ class Decision(Struct, frozen=True):
     edited: dict[str, Any] | None = None
     hunks: tuple[int, ...] | None = None
     written: tuple[FileText, ...] | None = None
+    stop: bool = False
 
     def command(self, action_id: str, fingerprint: str) -> Command:
         """Return the command that carries the decision to the engine."""
@@ -57,6 +58,7 @@ class Decision(Struct, frozen=True):
             edited=self.edited,
             hunks=self.hunks,
             written=self.written,
+            stop=self.stop,
         )
 
 

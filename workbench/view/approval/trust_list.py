@@ -9,17 +9,19 @@ from typing import Final
 
 from workbench.config.locations import Locations
 from workbench.text import counted
+from workbench.tools.hook_files import CLAUDE_HOOKS, HOOKS
 from workbench.tools.trust import AGENTS, COMMANDS, RULES, SERVERS, TOOLS, Standing, agreements, brought
 
 _STANDINGS: Final[dict[Standing, str]] = {
     "trusted": "trusted",
-    "nothing yet": "brings nothing; anything added later is asked about",
+    "nothing yet": "contains nothing yet; anything added is asked about",
     "changed": "changed since; asked about when you open it",
     "missing": "the directory is gone",
     "not there yet": "not there yet; trusted as it is found, because your settings name it",
     "revoked": "revoked; still named in your settings",
     "not in settings": "not named in your settings; asked about when you open it",
 }
+_IMAGE: Final = "what the image of the container is built from"
 _BY: Final = {"user": "you", "settings": "your settings"}
 
 
@@ -56,7 +58,13 @@ class TrustRow:
 def trust_rows(locations: Locations, named: Iterable[str]) -> list[TrustRow]:
     """Return a row for each directory that the user trusted or that the settings name, ordered by path."""
     return [
-        TrustRow(entry.path, standing, _brings(Path(entry.path)), _BY[entry.by], entry.at)
+        TrustRow(
+            entry.path,
+            standing,
+            (*_brings(Path(entry.path)), *([_IMAGE] if entry.image else [])),
+            _BY[entry.by],
+            entry.at,
+        )
         for entry, standing in agreements(locations, named)
     ]
 
@@ -71,6 +79,7 @@ def _brings(directory: Path) -> tuple[str, ...]:
     parts = (
         f"{counted(tools, 'file')} of tools" if tools else "",
         *(what for name, what in ((RULES, "rules"), (SERVERS, "MCP servers")) if name in names),
+        "hooks" if {HOOKS, *CLAUDE_HOOKS}.intersection(names) else "",
         counted(agents, "sub-agent") if agents else "",
         counted(commands, "command") if commands else "",
     )

@@ -89,6 +89,13 @@ _BY_SUBJECT: Final[frozenset[ToolKind]] = frozenset({"edit", "search", "plan", "
 """Kinds of tools whose calls are titled with their subject; other calls have the model's summary as title."""
 
 
+def user_words(item: ActionItem) -> str:
+    """Return the words before an action of the user's own that say so, and whether it left the sandbox; else ""."""
+    if not item.by_user:
+        return ""
+    return "you, outside · " if item.arguments.get("outside_sandbox") else "you · "
+
+
 def title_of(item: ActionItem, workspace: str = "") -> ActionTitle:
     """Return the title of an action: the model's summary followed by the command or, without a summary, what runs."""
     title = _title(item, workspace)
@@ -147,6 +154,11 @@ def _action_line(item: ActionItem, workspace: str) -> str:
     return headline(item.tool, item.arguments, item.presentation, workspace)
 
 
+def question_words(item: ActionItem, workspace: str = "") -> str:
+    """Return the title that the tool gives a question about this call, safe to show; empty if it gives none."""
+    return _fill(presentation(item).question, item.arguments, workspace)
+
+
 def decision_of(item: ActionItem) -> str:
     """Return who or what allowed or denied the action; empty for the user's own, and before a decision."""
     if not item.decided_by or item.by_user:
@@ -159,8 +171,8 @@ def decision_text(by: str, rule: str, *, is_denied: bool) -> str:
     if by == "person":
         return "rejected by you" if is_denied else "allowed by you"
     verdict = "denied" if is_denied else "allowed"
-    # The name of a mode says that it is one.
-    of = "rule " if by == "rule" else ""
+    # The name of a mode or a hook says that it is one.
+    of = "rule " if by == "rule" and not rule.startswith('hook "') else ""
     return f"{verdict} by {of}{visible(rule, lines=False) or by}"
 
 
@@ -221,7 +233,12 @@ def copied(item: ActionItem) -> tuple[str, str]:
 
 
 def outcome(item: ActionItem) -> str:
-    """Return how the action ended, in a few words (`exit 1`, `+3 −1`, `rejected`), or ""."""
+    """Return how the action ended, in a few words (`exit 1`, `+3 −1`, `rejected`), or "".
+
+    The user rejects an action, a rule or the mode denies it.
+    """
+    if item.phase == "rejected" and item.decided_by in ("rule", "mode"):
+        return "denied"
     if item.phase in _OUTCOMES:
         return _OUTCOMES[item.phase]
     if item.exit_code == -1 and item.phase == "done":

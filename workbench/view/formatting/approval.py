@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from workbench.diff.hunks import FileDiff, compare
 from workbench.lazy_pattern import lazy_pattern
+from workbench.protocol.risk import OUTSIDE_SANDBOX
 from workbench.text import counted, revealed, size_of, visible_path
 from workbench.tools.ask_human.question import who_asks
 from workbench.tools.manifest import kind_of
@@ -35,8 +36,7 @@ def changed_by_others(action: ActionItem, most: int | None = EXCERPT_LINES) -> I
     """Yield what others changed in each stale file, at most `most` lines per file (all if None)."""
     for file in action.stale:
         change = compare(short_path(file.path, action.working_dir), file.seen, file.theirs)
-        counts = plus_minus(change.added, change.removed)
-        yield "", f"{change.path} has changed since the agent read it  {counts}", "label"
+        yield "", f"The other change to {change.path}", "label"
         lines = list(_lines(change))
         yield from islice(lines, most)
         if most is not None and len(lines) > most:
@@ -51,7 +51,7 @@ def intended_by_agent(action: ActionItem) -> Iterator[PrefixedLine]:
     """Yield, for the full text, the change that the agent wanted to make to each stale file as it had seen it."""
     for file in action.stale:
         change = compare(short_path(file.path, action.working_dir), file.seen, file.wanted)
-        yield "", f"{change.path} as the agent wanted it  {plus_minus(change.added, change.removed)}", "label"
+        yield "", f"{change.path} as the agent proposed it  {plus_minus(change.added, change.removed)}", "label"
         yield from _lines(change)
 
 
@@ -93,10 +93,9 @@ def what_runs(action: ActionItem, edited: Mapping[str, Any] | None = None) -> li
     elif action.preview and presentation(action).result == "changes" and kind_of(action.tool) == "edit":
         lines = [StyledLine(on_one_line(_edit_line(action)), "command")]
     else:
-        lines = [
-            StyledLine(on_one_line(f"{tool_sign(action)} {action.tool}"), "command"),
-            *argument_lines(action.arguments),
-        ]
+        is_named = not presentation(action).question
+        name = [StyledLine(on_one_line(f"{tool_sign(action)} {action.tool}"), "command")] if is_named else []
+        lines = [*name, *argument_lines(action.arguments)]
     if action.segments:
         lines.append(StyledLine(""))
         lines += [line for segment in action.segments for line in _segment(segment.text, segment.risk, segment.reason)]
@@ -175,17 +174,33 @@ def files_written(action: ActionItem) -> list[FileDiff]:
 _compared = lru_cache(8)(compare)  # cached because a question compares its files more than once
 
 
+def runs_outside(action: ActionItem) -> bool:
+    """Return whether the command would leave the sandbox; without one, asking for that changes nothing."""
+    return is_true(action.arguments.get("outside_sandbox")) and any(
+        part.text == OUTSIDE_SANDBOX for part in action.segments
+    )
+
+
 def _command(arguments: Mapping[str, Any]) -> Iterator[StyledLine]:
     command = str(arguments.get("command", ""))
-    if str(arguments.get("reset", "")).lower() == "true":
+    if is_true(arguments.get("reset")):
         yield StyledLine("a new shell: variables and directory are lost", "label")
-    if str(arguments.get("is_input", "")).lower() == "true":
+    if is_true(arguments.get("is_input")):
         yield StyledLine("input to the running command:", "label")
     lines = command.split("\n") if command else []
     for index, line in enumerate(lines):
         yield StyledLine(("$ " if index == 0 else "  ") + on_one_line(line), "command")
-    rest = {name: value for name, value in arguments.items() if name not in ("command", "reset", "is_input")}
-    yield from argument_lines({name: value for name, value in rest.items() if value is not None})
+    # The title and the reasons for the risk say that it leaves the sandbox, and why; without one, it changes nothing.
+    outside = ("outside_sandbox", "why") if is_true(arguments.get("outside_sandbox")) else ()
+    omitted = {"command", "reset", "is_input", *outside}
+    yield from argument_lines(
+        {name: value for name, value in arguments.items() if name not in omitted and value is not None}
+    )
+
+
+def is_true(value: object) -> bool:
+    """Return whether an argument is true; some models write it as a word."""
+    return str(value).lower() == "true"
 
 
 def _edit_line(action: ActionItem) -> str:
@@ -240,11 +255,12 @@ def all_of(items: Sequence[ActionItem], excluded: int = 0) -> list[StyledLine]:
     for number, item in enumerate(items, 1):
         head = f"{number} of {len(items)}  {RISK_ICONS[item.risk]} {item.risk}"
         lines += [StyledLine(head, f"risk-{item.risk.lower()}"), *what_runs(item), *reasons(item)]
-        lines += [*_changed_lines(item), StyledLine("")]
+        lines += [*painted_changes(item), StyledLine("")]
     return lines
 
 
-def _changed_lines(item: ActionItem) -> Iterator[StyledLine]:
+def painted_changes(item: ActionItem) -> Iterator[StyledLine]:
+    """Yield the changed lines of the files that the action would write, with hidden characters as escapes."""
     for diff in files_written(item):
         for hunk in diff.hunks:
             yield StyledLine(f"  {diff.path}, line {hunk.old + 1}", "label")

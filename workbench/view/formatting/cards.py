@@ -24,6 +24,7 @@ from workbench.view.formatting.actions import (
     presentation,
     reads_title,
     title_of,
+    user_words,
 )
 from workbench.view.read_groups import group_of, is_folded
 from workbench.view.state import ActionItem
@@ -89,7 +90,7 @@ def _head(item: ActionItem, width: int, workspace: str, now: datetime | None) ->
     title = title_of(item, workspace)
     heading = [
         Piece(f"{sign} ", style),
-        Piece(f"↳ {item.agent} · " if item.agent else "you · " if item.by_user else "", "accent"),
+        Piece(f"↳ {item.agent} · " if item.agent else user_words(item), "accent"),
         Piece(title.text, "waiting" if item.phase == "waiting" else "title"),
         Piece(f"   {title.detail}" if title.detail else "", "dim"),
     ]

@@ -7,12 +7,12 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from workbench.config.modes import MODE_NAMES
 from workbench.view.approval.proposal import Proposal
 from workbench.view.diff.lines import dotted
 from workbench.view.formatting.actions import (
     PHASE_ICONS,
     action_line,
+    decision_text,
     outcome,
     result_facts,
     seconds,
@@ -28,6 +28,7 @@ from workbench.view.formatting.approval import (
     what_runs,
 )
 from workbench.view.formatting.cards import printed_output
+from workbench.view.hooks import hook_line
 from workbench.view.state import ActionItem
 
 if TYPE_CHECKING:
@@ -131,6 +132,7 @@ def _parts(item: ActionItem, workspace: str) -> Iterator[tuple[str, str]]:
     yield "REASONING BEFORE IT", item.response.reasoning.strip() if item.response else ""
     yield "RISK", _risk(item)
     yield "DECISION", _decision(item)
+    yield "HOOKS", "\n".join(map(hook_line, item.hooks))
     yield "RESULT DETAILS", "\n".join(result_facts(item.observation))
     yield "TIMING AND COST", _time_and_model(item)
 
@@ -165,12 +167,11 @@ def _decision(item: ActionItem) -> str:
         if item.asks and item.phase == "waiting":
             return "none needed: waiting for your answer"
         return f"pending, asked by {item.rule}" if item.phase == "waiting" else item.note
-    who = "you" if item.decided_by == "person" else f"the {item.decided_by}"
-    verdict = "rejected" if item.phase == "rejected" else "accepted in part" if item.part else "allowed"
-    rule = item.decided_rule or item.rule
-    lines = [f"{verdict} by {who}{f': {MODE_NAMES.get(rule, rule)}' if rule else ''}"]
-    if item.decided_by == "person" and item.decided_rule:
-        lines = [f"{verdict} by you; asked by {item.rule}", f"rule saved: {item.decided_rule}"]
+    decision = decision_text(item.decided_by, item.decided_rule, is_denied=item.phase == "rejected")
+    lines = ["accepted in part by you" if item.part else decision]
+    if item.decided_by == "person":
+        lines[0] += f"; asked by {item.rule}" if item.rule else ""
+        lines += [f"rule saved: {item.decided_rule}"] if item.decided_rule else []
     lines += [f"written: {item.part}"] if item.part else []
     return "\n".join([*lines, *([f"note: {item.note}"] if item.note else [])])
 

@@ -18,12 +18,20 @@ from rich.cells import cell_len
 from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.deletion_list import DeletedPath, DeletionList
 from workbench.protocol.events import Segment
-from workbench.text import counted, visible_path
-from workbench.tools.ask_human.question import who_asks
+from workbench.rules.subject import NETWORK
+from workbench.text import counted, first_line, visible_path
+from workbench.tools.ask_human.question import PUT_BACK, who_asks
 from workbench.tools.manifest import kind_of
 from workbench.view.approval.proposal import Proposal
 from workbench.view.diff.lines import wrap_offsets
-from workbench.view.formatting.actions import action_line, plus_minus, presentation, short_path, tool_sign
+from workbench.view.formatting.actions import (
+    action_line,
+    plus_minus,
+    presentation,
+    question_words,
+    short_path,
+    tool_sign,
+)
 from workbench.view.formatting.approval import (
     LONGEST_QUOTE,
     RISK_ICONS,
@@ -32,8 +40,10 @@ from workbench.view.formatting.approval import (
     deleted_amount,
     deleted_style,
     files_written,
+    is_true,
     more_deleted,
     on_one_line,
+    runs_outside,
     what_runs,
 )
 from workbench.view.formatting.timeline_rows import from_home
@@ -49,6 +59,8 @@ _NARROWEST_REASON = 20
 _RISK_CELLS = 9
 _GAP = 3
 _MODE: Final = lazy_pattern(r'mode "(.*?)(?: \((.*)\))?"')
+_LONGEST_COMMAND: Final = 40
+"""The most characters of a command in the title of a question about a host."""
 
 
 def is_titled(action: ActionItem) -> bool:
@@ -59,14 +71,28 @@ def is_titled(action: ActionItem) -> bool:
 
 
 def title_words(action: ActionItem) -> str:
-    """Return the effect of the action, in a few words."""
+    """Return the effect of the action, in a few words, and the other agent that has it if it is allowed to."""
+    words = _title_words(action)
+    agent = on_one_line(presentation(action).agent)
+    return f"Let {agent} {words[:1].lower()}{words[1:]}" if agent else words
+
+
+def _title_words(action: ActionItem) -> str:
     if is_titled(action):
         path = short_path(str(action.arguments.get("path", "")) or action.preview[0].path, action.working_dir)
         return f"{_EDITS.get(str(action.arguments.get('command')), 'Edit')} {path}"
+    if action.tool == NETWORK:
+        command = first_line(str(action.arguments.get("command", "")), _LONGEST_COMMAND)
+        return (
+            f"{f'`{command}`' if command else 'A program'} wants {on_one_line(str(action.arguments.get('host', '')))}"
+        )
+    if action.tool == PUT_BACK:
+        return f"Put back {on_one_line(str(action.arguments.get('files', '')))}"
     if kind_of(action.tool) != "command":
-        return f"Call {on_one_line(action.tool)}"
-    is_input = str(action.arguments.get("is_input", "")).lower() == "true"
-    return "Send input to the running command" if is_input else "Run a command"
+        return question_words(action, action.working_dir) or on_one_line(f"Call {action.tool}")
+    if is_true(action.arguments.get("is_input")):
+        return "Send input to the running command"
+    return "Run a command outside the sandbox" if runs_outside(action) else "Run a command"
 
 
 def title_facts(action: ActionItem, proposal: Proposal) -> str:
@@ -96,6 +122,8 @@ def reason_lines(action: ActionItem, mode: str, width: int, *, directory: str = 
     label = on_one_line(_MODE.sub(_mode_words, action.rule or f'mode "{mode}"'))
     flow = [*_quote(action), [Piece("asked because: ", "dim"), Piece(first), Piece(f" ({label})", "dim")]]
     lines = [[Piece(on_one_line(f"Asked for {who_asks(action.agent)}."), "bold")]] if action.agent else []
+    if note := presentation(action).note:
+        lines += [[Piece(row, "bold")] for row in wrapped(on_one_line(note), max(8, width))]
     if directory:
         flow.append([Piece("in ", "dim"), Piece(on_one_line(visible_path(from_home(Path(directory)))), "dim")])
     lines += _flowing(flow, width)
@@ -265,13 +293,13 @@ _LEAST_INDENT: Final = 4
 
 
 def styled_rows(lines: Sequence[StyledLine], width: int) -> list[Line]:
-    """Wrap lines to a width: an indented line and a label at spaces, any other line anywhere."""
+    """Wrap lines to a width: an indented line, a label and news at spaces, any other line anywhere."""
     return [row for line in lines for row in _styled(line, max(4, width))]
 
 
 def _styled(line: StyledLine, width: int) -> Iterator[Line]:
     text, style, indent = line
-    starts = row_starts if indent or style == "label" else wrap_offsets
+    starts = row_starts if indent or style in ("label", NEWS) else wrap_offsets
     breaks = [*starts(text, width), len(text)]
     if indent and len(breaks) > 2:
         indent = indent if indent * 2 <= width else _LEAST_INDENT
@@ -281,6 +309,8 @@ def _styled(line: StyledLine, width: int) -> Iterator[Line]:
         yield [Piece(f"{' ' * indent if first else ''}{text[first:end]}", style)]
 
 
+NEWS: Final = "waiting"
+"""The style of a line on what has changed since a question was shown."""
 _MOST = 5
 _LARGE = 200_000
 """The size in characters above which a change is not compared only to count its lines in a list."""
@@ -374,7 +404,7 @@ def answer_keys(proposal: Proposal, now: Moment) -> tuple[KeyHint, ...]:
         verb = "Include" if now.current in proposal.out else "Skip"
         hints.append(KeyHint(key("approval.take", "space"), verb, 4))
     if now.waiting > 1:
-        hints += [KeyHint(_others(now), "Others", 5), KeyHint("Y", "All…", 6)]
+        hints += [KeyHint(_others(now), "Others", 5), KeyHint("Y", "Approve all…", 6)]
     hints.append(KeyHint(key("approval.edit", "e"), "Edit", 7, now.may_edit))
     always = "Always…" if now.may_always or not now.not_always else f"Always… ({now.not_always})"
     hints.append(KeyHint("a", always, 8, now.may_always and now.armed))
@@ -392,8 +422,12 @@ _LEAST_REASON: Final = 16
 
 
 def fitting(hints: Sequence[KeyHint], width: int) -> list[KeyHint]:
-    """Return as many of the hints as fit on one line, at most `MOST_HINTS` and the one that shows all of them."""
+    """Return as many of the hints as fit on one line, at most `MOST_HINTS` and the one that shows all of them.
+
+    A reason in brackets takes the place of hints that rank below its own, if that makes room for the start of it.
+    """
     ranked = sorted(range(len(hints)), key=lambda at: hints[at].rank)[: MOST_HINTS + 1]
+    ranked = _beside_reason(hints, ranked, width)
     chosen = {at: hints[at] for at in ranked}
     if hints_width(chosen.values()) > width:  # a reason in brackets is cut, or goes first
         chosen = {at: hint._replace(words=hint.words.partition(" (")[0]) for at, hint in chosen.items() if hint.key}
@@ -407,6 +441,18 @@ def fitting(hints: Sequence[KeyHint], width: int) -> list[KeyHint]:
     while len(chosen) > 1 and hints_width(chosen.values()) > width:
         del chosen[ranked.pop()]
     return [chosen[at] for at in sorted(chosen)]
+
+
+def _beside_reason(hints: Sequence[KeyHint], ranked: list[int], width: int) -> list[int]:
+    """Return the hints to show beside a reason in brackets: all, if no number of them left out makes room for it."""
+    for at in ranked:
+        verb, bracket, reason = hints[at].words.partition(" (")
+        if hints[at].key and bracket:
+            part = hints[at]._replace(words=verb + " " * min(_LEAST_REASON, len(reason) + 2))
+            for end in range(len(ranked), ranked.index(at), -1):
+                if hints_width([part if each == at else hints[each] for each in ranked[:end]]) <= width:
+                    return ranked[:end]
+    return ranked
 
 
 def hints_width(hints: Collection[KeyHint]) -> int:

@@ -1,7 +1,8 @@
 """Rows of the sessions list as pieces fitted to a width; used only by the sessions screen.
 
-The sessions are grouped by directory, and the first one of a day names the day. Columns are dropped as the width
-shrinks: first the number of actions, then the changed lines, which get closer before, the cost and the day.
+The sessions are grouped by directory, and the first one of a day names the day. As the width shrinks, the number of
+actions is dropped first; then the date takes the place of the time, and the changed lines get closer; then those and
+the cost are dropped.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from workbench.session.storage.session_list import SearchMatch, SessionSummary
 
 _ENDS: Final = {"finished": ("done", "ok"), "error": ("failed", "failed"), "stuck": ("failed", "failed")}
-_WITH_ACTIONS, _WITH_WIDE_LINES, _WITH_LINES, _WITH_COST, _WITH_DAY = 100, 76, 70, 66, 60
+_WITH_ACTIONS, _WITH_DAY, _WITH_LINES, _WITH_COST = 100, 90, 70, 66
 _DAY = 11
 _DEEPEST: Final = 3
 """The deepest indentation of forks of forks, in steps."""
@@ -81,7 +82,7 @@ def session_row(row: SessionRow, width: int, now: datetime, *, is_twin: bool = F
     mark = Piece(f"{indent}{sign}", "accent" if row.is_current else "dim")
     if row.match is not None:
         return [mark, *_match_row(row, width - len(mark.text))]
-    tail = _tail(row, width)
+    tail = _tail(row, width, now)
     date = pad(day(row.entry.updated, now) if is_first else "", _DAY) if width >= _WITH_DAY else ""
     available = width - len(mark.text) - len(date) - sum(len(piece.text) for piece in tail)
     style = "failed" if row.entry.damaged else "bold" if row.is_current else ""
@@ -97,7 +98,7 @@ def details(row: SessionRow) -> str:
     entry = row.entry
     if entry.damaged:
         return f"{entry.id} · {first_line(entry.damaged, 200)}"
-    where = visible_path(from_home(Path(entry.workspace)))
+    where = visible(entry.origin, lines=False) or visible_path(from_home(Path(entry.workspace)))
     parts = [entry.id, f"started {entry.started.astimezone():%Y-%m-%d %H:%M}", where, visible(entry.model, lines=False)]
     parts += [f"forked from {entry.forked_from} at event {entry.forked_at}"] if entry.forked_from else []
     parts += [f"first message: {first_line(entry.first_text, 300)}"] if entry.first_text else []
@@ -119,18 +120,19 @@ def when(at: datetime, now: datetime) -> str:
     return f"{local:%d %b}" if local.year == today.year else f"{local:%Y-%m-%d}"
 
 
-def _tail(row: SessionRow, width: int) -> Line:
+def _tail(row: SessionRow, width: int, now: datetime) -> Line:
     entry = row.entry
     state, style = session_state(entry, is_busy=row.is_busy or row.is_current)
     tail = [Piece("  ")]
     if width >= _WITH_ACTIONS and not entry.damaged:
         tail += [Piece(pad(counted(entry.actions, "action"), 13, right=True), "dim")]
     if width >= _WITH_LINES:
-        tail += _changed_lines(row, is_close=width < _WITH_WIDE_LINES)
+        tail += _changed_lines(row, is_close=width < _WITH_DAY)
     if width >= _WITH_COST:
         cost = "" if entry.damaged else "no price" if entry.cost is None else f"${entry.cost:.2f}"
         tail += [Piece(pad(cost, 9, right=True), "dim"), Piece("  ")]
-    return [*tail, Piece(pad(state, 9), style), Piece(pad(f"{entry.updated.astimezone():%H:%M}", 7, right=True), "dim")]
+    time = f"{entry.updated.astimezone():%H:%M}" if width >= _WITH_DAY else when(entry.updated, now)
+    return [*tail, Piece(pad(state, 9), style), Piece(pad(time, 7 if width >= _WITH_DAY else 12, right=True), "dim")]
 
 
 def _changed_lines(row: SessionRow, *, is_close: bool) -> Line:

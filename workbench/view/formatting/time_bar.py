@@ -33,6 +33,7 @@ _NAMES: Final = {
     "condensing_undone": "Compaction undone",
     "output_dropped": "Output dropped",
     "agent_nudged": "Loop warning",
+    "hook_ran": "Hook",
     "settings_changed": "Settings changed",
     "delegate_step": "Sub-agent",
     "rewound": "Rewind",

@@ -13,7 +13,14 @@ from typing import Final
 
 from workbench.text import first_line
 from workbench.tools.manifest import kind_of
-from workbench.view.formatting.actions import duration_text, group_sign, outcome_pieces, reads_title, title_of
+from workbench.view.formatting.actions import (
+    duration_text,
+    group_sign,
+    outcome_pieces,
+    reads_title,
+    title_of,
+    user_words,
+)
 from workbench.view.read_groups import group_of, is_folded, is_plan_change
 from workbench.view.state import ActionItem, FileState, Hand, Item, NoticeItem, UserItem
 from workbench.view.wrapping import Line, Piece, pad, spread
@@ -66,7 +73,7 @@ def _action_row(
     sign, style = group_sign(group)
     indent = "  " if item.agent else ""
     number = f"{item.number:>3} " if width >= WITH_DETAIL else ""
-    who = "you · " if item.by_user else f"↳ {item.agent} · " if item.agent and is_filtered else ""
+    who = user_words(item) or (f"↳ {item.agent} · " if item.agent and is_filtered else "")
     head = [
         Piece(f"{indent}{sign} ", style),
         Piece(number, "dim"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -13,9 +12,10 @@ from msgspec import Struct
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.lazy_pattern import lazy_pattern
+from workbench.session.file_search import best
 from workbench.session.mentions import BEHIND
 from workbench.text import counted, first_line, visible, visible_path
-from workbench.view.commands import COMMANDS, command_named, words_after
+from workbench.view.commands import COMMANDS, command_named, takes_argument, words_after
 
 if TYPE_CHECKING:
     from workbench.agent.custom_commands import CommandFile, CustomCommands
@@ -101,41 +101,6 @@ class ServerOffers:
             self.refresh()
         targets = self._targets
         return targets.is_resource if targets is not None else lambda written: False
-
-
-Rank = tuple[int, int, str]
-"""How well a text matches: the kind of match (0 is best), the length, and the text in lower case."""
-
-
-def best(query: str, candidates: Iterable[str], most: int) -> list[str]:
-    """Return the `most` best matches among the texts that contain the letters of the query in this order."""
-    rank = ranking(query)
-    ranked = ((fit, text) for text in candidates if (fit := rank(text.lower())) is not None)
-    return [text for _, text in heapq.nsmallest(most, ranked)]
-
-
-def ranking(query: str) -> Callable[[str], Rank | None]:
-    """Return a function that ranks a text in lower case, and returns None if it does not match."""
-    needle = query.lower()
-    scattered = re.compile("".join(f"[^{re.escape(sign)}]*{re.escape(sign)}" for sign in needle), re.DOTALL).match
-
-    def rank(text: str) -> Rank | None:
-        if not scattered(text):
-            return None
-        name = text[text.rstrip("/").rfind("/") + 1 :]
-        return _kind(needle, text, name, scattered), len(text), text
-
-    return rank
-
-
-def _kind(needle: str, text: str, name: str, scattered: Callable[[str], object]) -> int:
-    if name.startswith(needle):
-        return 0
-    if needle in name:
-        return 1
-    if needle in text:
-        return 2
-    return 3 if scattered(name) else 4
 
 
 def match_offsets(query: str, text: str) -> Sequence[int]:
@@ -299,7 +264,10 @@ class Completer:
         if request.kind == "argument":
             listed = self._arguments.get(request.of)
             words = dict(listed.names()) if listed else words_after(request.of)
-            return [CompletionRow(name, words[name], name, runs=True) for name in _named(request.query, words)]
+            return [
+                CompletionRow(name, words[name], name, runs=True, may_continue=takes_argument(f"{request.of} {name}"))
+                for name in _named(request.query, words)
+            ]
         names = [command.name for command in COMMANDS]
         prompts = {f"{each.server}:{each.name}": each for each in self._offers.prompts}
         custom = {each.name: each for each in self._commands.listed if each.name not in names}

@@ -30,7 +30,7 @@ def applied_file(file: FileState, name: str) -> FileRevert:
     """Return the change that makes the workspace's file that of the other session. Raises CannotApply."""
     if file.note:  # its content is compared where it is written
         return FileRevert(file.path, file.before, file.after, name, "Applied", file.note, file.version)
-    now = _text_now(file)
+    now = text_now(file.path)
     if now == file.after:
         raise CannotApply(_THERE)
     if now is None or now == file.before:
@@ -47,7 +47,7 @@ def applied_hunk(file: FileState, diff: FileDiff, hunk: int) -> FileRevert:
     """Return the change that merges one hunk (from 0) into the workspace's file. Raises CannotApply."""
     if file.before is None or file.after is None:
         return applied_file(file, diff.path)
-    now = _text_now(file)
+    now = text_now(file.path)
     merged = merge(file.before, now, taken(diff, [hunk])) if now is not None else None
     if merged is None or merged.conflicts != 0:
         raise CannotApply(_OTHER_LINES)
@@ -65,9 +65,9 @@ def apply_lines(change: FileRevert, rated: ChangesRated) -> list[Line]:
     return [[risk, Piece(f"  {what}")], *reasons, [Piece(_OUTCOME, "dim")]]
 
 
-def _text_now(file: FileState) -> str | None:
-    """Return the text of the file in the workspace, None if there is none. Raises CannotApply."""
-    path = Path(file.path)
+def text_now(name: str) -> str | None:
+    """Return the text of a file in the workspace, None if there is none. Raises CannotApply."""
+    path = Path(name)
     try:
         return decoded(path, read_bytes(path))[1]
     except FileNotFoundError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from copy import copy
 from functools import partial
@@ -24,11 +24,12 @@ from workbench.protocol.risk import Risk
 from workbench.view.diff.rows import Side
 from workbench.view.review.json_file import keep_json, read_json
 from workbench.view.review.reviewed import ReviewedFiles
-from workbench.view.state import Changed, FileState, NoticeItem, SessionState
+from workbench.view.state import Changed, FileState, SessionState
 
 if TYPE_CHECKING:
     from workbench.protocol.events import FileDelta
     from workbench.view.review.revert_text import FileRevert
+    from workbench.view.review.staging import IndexSide
 
 MOST_FILES = 2_000
 LARGEST = 5_000_000
@@ -40,33 +41,32 @@ def is_repository(directory: Path) -> bool:
     return any((parent / ".git").exists() for parent in (directory, *directory.parents))
 
 
-def files_against_head(directory: Path) -> list[FileState]:
-    """Return the directory's files that differ from HEAD, and new ones. Raises WorkbenchError if git cannot tell."""
-    top = Path(os.fsdecode(_git(["rev-parse", "--show-toplevel"], directory)).removesuffix("\n"))
-    try:
-        inside = Path(os.path.realpath(directory)).relative_to(os.path.realpath(top))
-    except ValueError:
-        raise WorkbenchError(
-            "the repository's settings say that its files are in another directory (core.worktree)"
-        ) from None
-    only = [str(inside)] if inside.parts else []
-    from workbench.files.git import run_git
+def files_against_head(directory: Path, commit: str = "HEAD") -> list[FileState]:
+    """Return the directory's files that differ from HEAD or another commit, and new ones.
 
-    has_head = run_git(["rev-parse", "--verify", "-q", "HEAD"], cwd=directory).ok
-    tracked = ["diff-index", "--name-only", "-z", "HEAD"] if has_head else ["ls-files", "-z"]
+    Raises WorkbenchError if git cannot tell.
+    """
+    from workbench.files.git import run_git
+    from workbench.view.review.staging import repository_top
+
+    top = repository_top(directory)
+    inside = Path(os.path.realpath(directory)).relative_to(os.path.realpath(top))
+    only = [str(inside)] if inside.parts else []
+    has_head = run_git(["rev-parse", "--verify", "-q", commit], cwd=directory).ok
+    tracked = ["diff-index", "--name-only", "-z", commit] if has_head else ["ls-files", "-z"]
     listed = _git([*tracked, "--", *only], top)
     listed += _git(["ls-files", "-z", "--others", "--exclude-standard", "--", *only], top)
     names = sorted({name for name in listed.split(b"\0") if name})[:MOST_FILES]
-    blobs = _blobs(names, top) if has_head and names else {}
+    blobs = _blobs(names, top, commit) if has_head and names else {}
     files = [_file(top / os.fsdecode(name), blobs.get(name)) for name in names]
     return [file for file in files if file.before != file.after or file.note]
 
 
-def _blobs(names: Iterable[bytes], top: Path) -> dict[bytes, bytes]:
-    """Return the content of each of these files in HEAD, by name."""
+def _blobs(names: Iterable[bytes], top: Path, commit: str) -> dict[bytes, bytes]:
+    """Return the content of each of these files in a commit, by name."""
     ids: dict[bytes, bytes] = {}
     requested = set(names)
-    for entry in _git(["ls-tree", "-r", "-z", "--full-tree", "HEAD"], top).split(b"\0"):
+    for entry in _git(["ls-tree", "-r", "-z", "--full-tree", commit], top).split(b"\0"):
         about, _, name = entry.partition(b"\t")
         if name in requested and b" blob " in about:
             ids[name] = about.split()[2]
@@ -257,6 +257,8 @@ class Scope(Struct, frozen=True):
     """Why its changes cannot be reverted; empty if they can."""
     session: str = ""
     """The session whose side of the changes can be applied to the workspace, instead of reverting them."""
+    index: IndexSide | None = None
+    """The side of git's index whose hunks can be staged, or unstaged."""
 
 
 def scopes_of(state: SessionState, directory: Path, action_id: str = "") -> list[Scope]:
@@ -271,9 +273,17 @@ def scopes_of(state: SessionState, directory: Path, action_id: str = "") -> list
         files = [_of_delta(delta, state) for delta in deltas]
         fixed = "" if item.files else "This action has not written anything"
         scopes.insert(0, Scope("this action", lambda: files, fixed=fixed))
-    if is_repository(directory):
-        scopes.append(Scope("against HEAD", partial(files_against_head, directory), is_slow=True))
-    return scopes
+    return [*scopes, *_git_scopes(directory)] if is_repository(directory) else scopes
+
+
+def _git_scopes(directory: Path) -> Iterator[Scope]:
+    """Yield the scopes of both sides of git's index, and that of both together."""
+    from workbench.view.review.staging import IndexSide
+
+    for name, is_staged, fixed in (("not staged", False, ""), ("staged", True, "Unstage it first (a), then revert it")):
+        side = IndexSide(directory, is_staged=is_staged)
+        yield Scope(name, side.files, is_slow=True, fixed=fixed, index=side)
+    yield Scope("against HEAD", partial(files_against_head, directory), is_slow=True)
 
 
 def _of_delta(delta: FileDelta, state: SessionState) -> FileState:
@@ -368,7 +378,9 @@ class Review:
 
     def scopes(self, action_id: str = "") -> list[Scope]:
         """Return the scopes that exist now, smallest first."""
-        scopes = scopes_of(self.state, self.directory, action_id)
+        # The directory of a session on another machine may be here too, with other files.
+        directory = self.directory if self._directory.exists() else self._directory
+        scopes = scopes_of(self.state, directory, action_id)
         if not self.fixed:
             return scopes
         return [replace(scope, fixed=self.fixed) for scope in scopes if not scope.is_slow]  # git tells only what is now
@@ -382,8 +394,7 @@ class Review:
     def update(self, changed: Changed | None) -> None:
         """Report a change of the session to an open viewer."""
         if self.watching is not None and changed is not None:
-            refused = [item.text for item in changed.added if isinstance(item, NoticeItem) and item.refuses]
-            self.watching.follow(changed, refused[-1] if refused else "")
+            self.watching.follow(changed, changed.refused)
 
     def revert(self, changes: Sequence[FileRevert]) -> None:
         """Ask the engine to revert files; the open viewer gets the answer."""

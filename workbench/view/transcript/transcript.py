@@ -1,23 +1,32 @@
 """A session as a series of entries that are safe to show: messages, actions and their results.
 
-`formats` writes them as Markdown or HTML.
+`markdown` and `html` write them as documents.
 """
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain, islice
 from typing import Any, Literal
 
-from workbench.protocol.events import Event, event_from_json
-from workbench.secrets.masker import SecretMasker
-from workbench.session.storage.jsonl import export_lines
+from workbench.diff.hunks import compare
+from workbench.diff.unified import unified_lines
+from workbench.protocol.events import (
+    DelegateStep,
+    Event,
+    HistoryCondensed,
+    ModelAsked,
+    ModelResponded,
+    event_from_json,
+)
+from workbench.secrets.masker import SecretMasker, strings_in
 from workbench.session.storage.store import Store
-from workbench.text import counted, visible
+from workbench.session.storage.usage_log import ModelCall
+from workbench.text import counted, first_line, visible
 from workbench.tools.manifest import kind_of
 from workbench.view.formatting.actions import (
     action_line,
@@ -27,12 +36,16 @@ from workbench.view.formatting.actions import (
     seconds,
     short_path,
     tool_sign,
+    user_words,
 )
 from workbench.view.formatting.cards import printed_output
 from workbench.view.reducer import apply
 from workbench.view.state import CHANGED_BACK, ActionItem, AgentItem, Item, NoticeItem, SessionState, UserItem
+from workbench.view.usage import Totals
 from workbench.view.wrapping import count_lines
 
+_BATCH = 64
+"""How many events are searched for secrets at once."""
 Kind = Literal["person", "agent", "action", "notice"]
 
 
@@ -47,13 +60,30 @@ class Detail:
 
 @dataclass(frozen=True)
 class TranscriptEntry:
-    """One message, action or notice; `text` is Markdown by the user or the agent, `title` is plain text."""
+    """One message, action or notice; `text` is Markdown by the user or the agent, the others are plain text."""
 
     kind: Kind
     title: str
     text: str = ""
     folds: tuple[Detail, ...] = ()
     failed: bool = False
+    facts: str = ""
+    """When a message was sent; how an action ended, who allowed it and how long it took; what a run cost."""
+    number: int = 0
+    """The number of an action of the agent's; 0 for anything else."""
+    at: datetime | None = None
+
+    @property
+    def heading(self) -> str:
+        """The title, followed by the facts."""
+        separator = " — " if self.kind == "action" else " · "
+        return f"{self.title}{separator}{self.facts}" if self.facts else self.title
+
+
+def title_of(state: SessionState) -> str:
+    """Return the user's title for the session, or else the first message, on one line."""
+    message = next((item.text for item in state.items if isinstance(item, UserItem)), "")
+    return first_line(state.title, 100) or first_line(message, 100) or "A session"
 
 
 def facts(state: SessionState) -> list[tuple[str, str]]:
@@ -79,7 +109,7 @@ def entries(state: SessionState) -> Iterator[TranscriptEntry]:
 
 def transcript_text(state: SessionState) -> str:
     """Return all entries as plain text, without what is folded."""
-    return "\n\n".join("\n".join(filter(None, (entry.title, entry.text.strip()))) for entry in entries(state))
+    return "\n\n".join("\n".join(filter(None, (entry.heading, entry.text.strip()))) for entry in entries(state))
 
 
 def _entry(item: Item, workspace: str) -> TranscriptEntry | None:
@@ -90,28 +120,33 @@ def _entry(item: Item, workspace: str) -> TranscriptEntry | None:
         return TranscriptEntry("agent", "Agent", visible(item.text), thought)
     if isinstance(item, NoticeItem):
         more = (Detail("More", visible(item.detail)),) if item.detail else ()
-        return TranscriptEntry("notice", visible(item.text, lines=False), folds=more, failed=item.kind == "error")
+        title, failed = visible(item.text, lines=False), item.kind == "error"
+        return TranscriptEntry("notice", title, folds=more, failed=failed, facts=visible(item.facts, lines=False))
     if kind_of(item.tool) == "final" and not item.agent and not item.error:
         return TranscriptEntry("agent", "Agent · finished", visible(str(item.arguments.get("message", ""))))
     return _action(item, workspace)
 
 
 def _message(item: UserItem) -> TranscriptEntry:
-    taken_back = " · removed before it was sent" if item.withdrawn else ""
+    sent = f"{item.at:%Y-%m-%d %H:%M} UTC{' · removed before it was sent' if item.withdrawn else ''}"
     images = "".join(f"\n[image {chip}]" for chip in item.images)
     images += "".join(f"\n[resource {chip}]" for chip in item.resources)
-    return TranscriptEntry("person", f"You{_time(item.at)}{taken_back}", visible(item.text) + images)
+    return TranscriptEntry("person", "You", visible(item.text) + images, facts=sent, at=item.at)
 
 
 def _action(item: ActionItem, workspace: str) -> TranscriptEntry:
-    who = f"{visible(item.agent, lines=False)} · " if item.agent else "you · " if item.by_user else ""
+    who = f"{visible(item.agent, lines=False)} · " if item.agent else user_words(item)
     facts = [outcome(item) or item.phase, "" if item.by_user else item.risk]
     facts.append(seconds(item.duration) if item.duration is not None else "")
     facts.append(decision_of(item))
-    line = f"{item.number}. {who}{tool_sign(item)} {action_line(item, workspace)}"
-    ended = " · ".join(part for part in facts if part)
     return TranscriptEntry(
-        "action", f"{line} — {ended}", "", tuple(_folds(item, workspace)), item.phase in ("failed", "lost")
+        "action",
+        f"{item.number}. {who}{tool_sign(item)} {action_line(item, workspace)}",
+        folds=tuple(_folds(item, workspace)),
+        failed=item.phase in ("failed", "lost"),
+        facts=" · ".join(part for part in facts if part),
+        number=0 if item.agent else item.number,
+        at=item.started or item.at,
     )
 
 
@@ -138,17 +173,46 @@ def _folds(item: ActionItem, workspace: str) -> Iterator[Detail]:
 
 
 def _diff(path: str, before: str | None, after: str | None) -> str:
-    names = (path if before is not None else "/dev/null", path if after is not None else "/dev/null")
-    sides = ((before or "").split("\n"), (after or "").split("\n"))
-    return visible("\n".join(difflib.unified_diff(*sides, *names, lineterm="")))
+    return visible("\n".join(unified_lines(compare(path, before, after))))
 
 
 def _json(arguments: Mapping[str, Any]) -> str:
     return json.dumps(arguments, ensure_ascii=False, indent=2, default=str)
 
 
-def _time(at: datetime) -> str:
-    return f" · {at:%Y-%m-%d %H:%M} UTC"
+@dataclass
+class RecordedState:
+    """A recorded session: the state in which the screen would show it, its model calls, and when it was at work."""
+
+    state: SessionState = field(default_factory=SessionState)
+    models: dict[str, Totals] = field(default_factory=dict)
+    """The calls of each model, by its name, safe to show."""
+    began: datetime | None = None
+    ended: datetime | None = None
+
+    def add(self, event: Event) -> None:
+        """Apply an event."""
+        apply(self.state, event)
+        self.began, self.ended = self.began or event.at, event.at
+        call = event.event if isinstance(event, DelegateStep) else event
+        if isinstance(call, ModelResponded | ModelAsked | HistoryCondensed):
+            name = visible(call.model or "unknown", lines=False)
+            agent = getattr(event, "agent", "")
+            self.models.setdefault(f"{name} (sub-agents)" if agent else name, Totals()).add(_call(call))
+
+
+def _call(event: ModelResponded | ModelAsked | HistoryCondensed) -> ModelCall:
+    usage = event.usage
+    return ModelCall(
+        "",
+        event.at,
+        cost=event.cost,
+        input=usage.input or 0,
+        cached=usage.cached or 0,
+        written=usage.written or 0,
+        output=usage.output or 0,
+        seconds=event.latency,
+    )
 
 
 class Recorded:
@@ -162,10 +226,9 @@ class Recorded:
 
     def lines(self) -> Iterator[str]:
         """Yield one event per line, as JSON without raw control characters."""
-        for number, line in enumerate(export_lines(self._store), 1):
-            if self._until is not None and number > self._until:
-                return
-            yield self._clean(line)
+        lines = (line for _, line in islice(self._store.lines(), self._until))
+        while batch := list(islice(lines, _BATCH)):
+            yield from self._clean(batch)
 
     def events(self) -> Iterator[Event]:
         """Yield the events that this version understands."""
@@ -177,13 +240,30 @@ class Recorded:
 
     def state(self) -> SessionState:
         """Return the state in which the screen would show the session."""
-        state = SessionState()
-        for event in self.events():
-            apply(state, event)
-        return state
+        return self.read().state
 
-    def _clean(self, line: str) -> str:
-        # in JSON, a line of a text does not begin where the masker would look for it
-        data = json.loads(line)
-        masked = self._secrets.masked_data(data)
-        return line if masked == data and visible(line, lines=False) == line else json.dumps(masked)
+    def read(self) -> RecordedState:
+        """Return that state with the totals of the session."""
+        recorded = RecordedState()
+        for event in self.events():
+            recorded.add(event)
+        return recorded
+
+    def _clean(self, lines: Sequence[str]) -> Iterator[str]:
+        """Yield the lines without secrets and control characters, each batch of a few at once if it has none."""
+        # In JSON, a line of a text does not begin where the masker would look for it.
+        batch = [json.loads(line) for line in lines]
+        if not self._secrets.may_stand_in_any(chain.from_iterable(map(strings_in, batch))):
+            yield from (_escaped(line, data) for line, data in zip(lines, batch, strict=True))
+        elif len(lines) > 1:
+            half = len(lines) // 2
+            yield from self._clean(lines[:half])
+            yield from self._clean(lines[half:])
+        else:
+            masked = self._secrets.masked_data(batch[0])
+            yield _escaped(lines[0], masked) if masked == batch[0] else json.dumps(masked)
+
+
+def _escaped(line: str, data: Any) -> str:
+    """Return the line, or the data as JSON if the line has control characters."""
+    return line if visible(line, lines=False) == line else json.dumps(data)

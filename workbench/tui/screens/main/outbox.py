@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from workbench.text import well_formed
 from workbench.tui.focus import focus_now
 from workbench.tui.widgets.prompt import Prompt
-from workbench.view.state import Changed, NoticeItem, SessionState, UserItem
+from workbench.view.state import Changed, SessionState, UserItem
 
 
 class Outbox:
@@ -55,8 +55,8 @@ class Outbox:
         for item in added:
             if isinstance(item, UserItem) and (text := well_formed(item.text)) in self._pending:
                 self._pending.remove(text)
-        refused = any(isinstance(item, NoticeItem) and item.refuses for item in added)
-        if not self._pending or not (refused or self._state.work == "lost"):
+        is_refused = changed is not None and bool(changed.refused)
+        if not self._pending or not (is_refused or self._state.work == "lost"):
             return ""
         text = "\n".join(self._pending)
         self._pending.clear()

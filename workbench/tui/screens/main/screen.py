@@ -26,6 +26,7 @@ from workbench.tui.open_screens import (
     copy_answer,
     export_session,
     open_action,
+    show_ports,
 )
 from workbench.tui.screens.main.session_screen import SessionScreen
 from workbench.tui.screens.main.session_view import SessionView
@@ -110,6 +111,7 @@ class MainScreen(SessionScreen):
             self._activity.show()
             return
         self.submitter.restore(changed)
+        show_ports(self.app, changed)
         if changed is None:
             freeze()
             self._draft.restore(self.query_one(Prompt))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import ClassVar, Final
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual import on
@@ -19,13 +20,14 @@ from textual.widgets import Input, Static
 
 from workbench.client.threads import in_daemon
 from workbench.text import first_line
-from workbench.tui.key_names import with_keys
+from workbench.tui.key_names import hint_content
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.side_panels import SidePanels
 from workbench.tui.widgets.strips import css_beside
 from workbench.tui.widgets.timeline import Timeline
 from workbench.view.session_search import ItemMatch, find_in
 from workbench.view.state import Item, SessionState
+from workbench.view.wrapping import clip
 
 _MARK: Final = Style(reverse=True, bold=True)
 _CARD_KEYS: Final = "{find.next=n} Next   {find.previous=N} Previous   {conversation.open=enter} Open"
@@ -80,6 +82,10 @@ SEARCH_KEYS: Final[tuple[BindingType, ...]] = (
 """Bindings of the main screen for the search."""
 
 _WHERE_CHARACTERS: Final = 20
+_LEAST_EXCERPT: Final = 12
+"""The fewest cells that are worth an excerpt of a match."""
+_GAPS: Final = 8
+"""Cells between the parts of the line."""
 """Maximum length of a match's location, so that the keys fit on a narrow terminal too."""
 
 
@@ -225,6 +231,8 @@ class SessionSearch(Horizontal):
         match = self._matches[self._current]
         conversation.mark(match.item)
         conversation.reveal(match.item, takes_keys=takes_focus)
-        keys = with_keys(self.app, _CARD_KEYS if takes_focus else _LINE_KEYS)
-        where = first_line(match.where, _WHERE_CHARACTERS)
-        status.update(Content(f"{self._current + 1}/{len(self._matches)} · {where} · {keys} · {match.excerpt}"))
+        keys = hint_content(self.app, _CARD_KEYS if takes_focus else _LINE_KEYS)
+        where = f"{self._current + 1}/{len(self._matches)} · {first_line(match.where, _WHERE_CHARACTERS)}"
+        available = self.size.width * 3 // 4 - cell_len(where) - keys.cell_length - _GAPS
+        excerpt = f" · {clip(match.excerpt, available)}" if available >= _LEAST_EXCERPT else ""
+        status.update(Content.assemble(where, excerpt, "   ", keys))

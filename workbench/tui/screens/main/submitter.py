@@ -139,8 +139,9 @@ class Submitter:
     def send(self, text: str, written: str = "", command: CustomCommand | None = None) -> None:
         """Send a message; `written` is the text as the user wrote it, which names the files to send with it."""
         self.outbox.add(text)
-        mentions = tuple(self._composer.mentioned(written))
-        self._client.send(SendMessage(text=text, mentions=mentions, command=command))
+        mentions = self._composer.mentioned(written)
+        folded = written if mentions is None and written != text else ""
+        self._client.send(SendMessage(text=text, mentions=mentions, command=command, written=folded))
         if command is None:  # the up key recalls the command's line
             self._composer.recall([text])
         self._show_pending(self.outbox.pending)
@@ -155,7 +156,11 @@ class Submitter:
             self._prompt.restore_text(self._first_message)
 
     def restore(self, changed: Changed | None) -> None:
-        """Insert undelivered and withdrawn messages, and a prompt that an MCP server has sent, into the prompt."""
+        """Insert undelivered and withdrawn messages, and a prompt that an MCP server has sent, into the prompt.
+
+        Files that were found on another machine are passed on to its list.
+        """
+        self._composer.receive(changed)
         self.outbox.restore(self._prompt, changed)
         self.server_prompts.insert(changed)
         if changed is None:

@@ -1,0 +1,1 @@
+"""The web view: who may connect, and the program in a tab."""

@@ -1,0 +1,250 @@
+"""One session in an editor: follows the engine, and answers prompts when what they begin has ended."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+from acp import Client as Editor
+from acp.helpers import update_agent_message_text, update_available_commands
+from acp.schema import SessionModeState, StopReason
+
+from workbench.acp.asker import QuestionAsker
+from workbench.acp.commands import CommandEffect, listed_commands, plan_notice, slash_command
+from workbench.acp.errors import RunFailed
+from workbench.acp.options import ConfigOption, change_of, config_options, mode_state
+from workbench.acp.prompts import MessageReader, PromptMessage
+from workbench.acp.turn import PromptTurn
+from workbench.acp.updates import SessionUpdate, UpdateStream, notice
+from workbench.agent.custom_commands import CustomCommands
+from workbench.client.client import Client, EventHistory, Incoming
+from workbench.client.threads import in_daemon
+from workbench.config.settings import Settings
+from workbench.errors import UsageError
+from workbench.protocol.commands import Command, Interrupt, SendMessage
+from workbench.protocol.events import Event, Rewound, RunEnded, SettingsChanged
+from workbench.session.storage.paging import Branch
+from workbench.view.follower import start_over
+from workbench.view.reducer import apply
+from workbench.view.state import Changed, NoticeItem, SessionState
+
+_WARNINGS: Final = ("warning", "error")
+
+
+class EditorSession:
+    """One session; its id is that of the session in `ohw`."""
+
+    def __init__(
+        self,
+        client: Client,
+        state: SessionState,
+        editor: Editor,
+        *,
+        settings: Settings,
+        custom: CustomCommands,
+        reader: MessageReader,
+        notices: Iterable[str] = (),
+    ) -> None:
+        """`notices` are lines for the user, which the first prompt shows."""
+        self.id = state.session_id
+        self._client = client
+        self._state = state
+        self._editor = editor
+        self._settings = settings
+        self._custom = custom
+        self._reader = reader
+        self._notices = list(notices)
+        self._updates = UpdateStream(state)
+        self._asker = QuestionAsker(client, state, editor, self._send, self._updates.asked)
+        self._turn: PromptTurn | None = None
+        self._changes: list[asyncio.Future[None]] = []
+        """Changes of settings that the engine has not answered."""
+        self._follower: asyncio.Task[None] | None = None
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a prompt is running."""
+        return self._turn is not None
+
+    @property
+    def modes(self) -> SessionModeState:
+        """The modes to choose from."""
+        return mode_state(self._state)
+
+    @property
+    def options(self) -> list[ConfigOption]:
+        """The options with their values."""
+        return config_options(self._state, self._settings)
+
+    async def open(self, *, replay: bool = False) -> None:
+        """Read the history, start the engine and follow it; with `replay`, the editor is sent what happened so far.
+
+        Raises StoreError if the session cannot be read.
+        """
+        for event in await in_daemon(lambda: _whole(self._client)):
+            apply(self._state, event)
+        for update in self._updates.replay(self._state.items if replay else ()):
+            await self._send(update)
+        self._follower = asyncio.create_task(self._follow())
+        self._follower.add_done_callback(self._ended)
+
+    async def offer_commands(self) -> None:
+        """Send the slash commands; an editor takes them once it knows the session."""
+        await self._send(update_available_commands(await in_daemon(lambda: listed_commands(self._custom))))
+
+    async def prompt(self, blocks: Sequence[Any]) -> StopReason:
+        """Send a message and return why the agent stopped. Raises WorkbenchError if it failed."""
+        if self._turn is not None:
+            raise UsageError("a prompt of this session is still running; cancel it, or wait for its end")
+        message = self._reader.message(blocks)
+        command = slash_command(message.text, self._state)
+        if command is not None and command.text:
+            await self._send(update_agent_message_text(command.text))
+            return "end_turn"
+        if not self._state.has_control and not (command and command.ends_with):
+            raise UsageError("another screen controls this session; /pen takes control")
+        self._turn = PromptTurn(command.ends_with if command else None)
+        try:
+            return await self._run(message, command, self._turn)
+        finally:
+            self._turn = None
+            self._asker.withdraw()
+
+    def cancel(self) -> None:
+        """Stop what the prompt has begun; nothing is decided. Without a prompt that runs, nothing happens."""
+        if self._turn is not None:
+            self._asker.withdraw()
+            self._client.send(Interrupt())
+            self._turn.cancel()
+
+    async def change(self, option: str, value: str) -> None:
+        """Set an option. Raises UsageError if it cannot be set."""
+        command = change_of(option, value, self._state, self._settings)
+        if command is None:
+            return
+        change: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._changes.append(change)
+        self._client.send(command)
+        await change
+
+    def close(self, *, stop: bool = False) -> None:
+        """Leave the session; with `stop` its run ends."""
+        if self._follower is not None:
+            self._follower.cancel()
+        self._asker.withdraw()
+        if self._turn is not None:
+            self._turn.end("cancelled")
+        self._client.close(stop=stop)
+
+    async def _run(self, message: PromptMessage, command: CommandEffect | None, turn: PromptTurn) -> StopReason:
+        lines, self._notices = self._notices, []
+        for line in lines:
+            await self._send(notice(line))
+        if command is not None:
+            for each in command.commands:
+                self._dispatch(each)
+        elif self._asker.answer_in_words(message.text):
+            turn.has_begun = True
+        else:
+            await self._deliver(message, turn)
+        self._asker.ask_next(turn)
+        return await turn.reason
+
+    async def _deliver(self, message: PromptMessage, turn: PromptTurn) -> None:
+        """Send a message, or that of the custom command that it names, unless the prompt is cancelled by then."""
+        custom = await in_daemon(lambda: self._custom.message(message.text))
+        if turn.is_cancelled:
+            turn.end("cancelled")
+            return
+        if custom is None:
+            self._dispatch(SendMessage(text=message.text, mentions=message.mentions))
+            return
+        expanded = self._reader.expanded(custom.text, message)
+        self._dispatch(SendMessage(text=expanded.text, mentions=expanded.mentions, command=custom.command))
+        if custom.notice:
+            await self._send(notice(custom.notice))
+
+    def _dispatch(self, command: Command) -> None:
+        if isinstance(command, SendMessage):
+            self._updates.expect(command.text)
+        self._client.send(command)
+
+    async def _follow(self) -> None:
+        while True:
+            for message in await self._client.receive():
+                await self._receive(message)
+            self._asker.ask_next(self._turn)
+
+    async def _receive(self, message: Incoming) -> None:
+        changed = apply(self._state, message)
+        if isinstance(message, Rewound) and message.scope != "files":
+            await self._read_again()
+        for update in self._updates.of(message, changed):
+            await self._send(update)
+        await self._show_notices(message, changed)
+        if isinstance(message, SettingsChanged):
+            for update in self._updates.settings(message, self.options):
+                await self._send(update)
+        self._finish_change(message, changed)
+        if changed.refused:
+            self._asker.forget_answers()
+        if self._turn is not None:
+            self._turn.advance(message, changed)
+
+    async def _read_again(self) -> None:
+        """Let the state contain what counts after a rewind by another screen; an editor keeps what it has."""
+        events = await in_daemon(lambda: _whole(self._client))
+        start_over(self._state, SessionState())
+        for event in events:
+            apply(self._state, event)
+
+    async def _show_notices(self, message: Incoming, changed: Changed) -> None:
+        """Show warnings in the turn; without one, keep them for the next."""
+        if isinstance(message, RunEnded) and message.reason in ("interrupted", "error"):
+            return  # the answer to the prompt says it
+        lines = [item.text for item in changed.added if isinstance(item, NoticeItem) and item.kind in _WARNINGS]
+        if isinstance(message, RunEnded):
+            lines += plan_notice(self._state)
+        if self._turn is None:
+            self._notices += lines
+            return
+        for line in lines:
+            await self._send(notice(line))
+
+    def _finish_change(self, message: Incoming, changed: Changed) -> None:
+        if not self._changes or not (isinstance(message, SettingsChanged) or changed.refused):
+            return
+        change = self._changes.pop(0)
+        if change.done():
+            return  # the request was given up
+        if changed.refused:
+            change.set_exception(RunFailed(changed.refused))
+        else:
+            change.set_result(None)
+
+    async def _send(self, update: SessionUpdate) -> None:
+        with suppress(ConnectionError):  # the editor is gone, which ends the program
+            await self._editor.session_update(session_id=self.id, update=update)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """If following failed, let what waits for the engine fail with its exception; otherwise it would hang."""
+        if task.cancelled() or (fault := task.exception()) is None:
+            return
+        for change in self._changes:
+            change.set_exception(fault)
+        if self._turn is not None:
+            self._turn.fail(fault)
+
+
+def _whole(client: Client) -> list[Event | Branch]:
+    """Return all events of a session, also those before the last part of a long log."""
+    history = client.history()
+    events = list(history)
+    if isinstance(history, EventHistory) and history.past is not None and history.digest is not None:
+        end = history.digest.start
+        while end > 1:
+            events[:0] = history.past.part(end)
+            end = history.past.start(end)
+    return events

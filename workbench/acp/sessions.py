@@ -1,0 +1,205 @@
+"""The sessions that an editor has open, by id: starts, opens and forks them, and lists those that there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+from acp import Client as Editor
+from acp.schema import SessionInfo
+
+from workbench.acp.errors import ModelNotReady
+from workbench.acp.prompts import MessageReader
+from workbench.acp.servers import server_table
+from workbench.acp.session import EditorSession
+from workbench.agent.custom_commands import CustomCommands
+from workbench.client.engine_client import EngineClient
+from workbench.client.threads import in_daemon
+from workbench.config.devcontainer import files_of_project
+from workbench.config.locations import Locations
+from workbench.config.settings import Settings, read_container, wants_never, without_never
+from workbench.engine.launch import Launch, log_path
+from workbench.engine.logs import write_logs_to
+from workbench.errors import UsageError, WorkbenchError
+from workbench.llm.factory import NO_MODEL_MESSAGE
+from workbench.processes.spawn import keep_out_of
+from workbench.session.forks import fork_at
+from workbench.session.session_names import new_id, session_path, state_directory
+from workbench.session.storage.session_list import SessionSummary, find_session, newest_first
+from workbench.session.storage.store import REPAIR, not_ours
+from workbench.session.workspace_check import checked_workspace
+from workbench.text import visible
+from workbench.view.approval.trust import brings, trust_question
+from workbench.view.prompt.completion import ServerOffers
+from workbench.view.state import SessionState
+
+_PAGE: Final = 50
+"""The most sessions in one answer."""
+_NOT_NEVER: Final = (
+    'The mode "Don\'t ask" has to be confirmed, which an editor cannot do, so this session is not in that mode'
+)
+
+
+class EditorSessions:
+    """Opens sessions for one editor."""
+
+    def __init__(self, locations: Locations, read_settings: Callable[[], Settings], editor: Editor) -> None:
+        """`read_settings` reads the settings again for each session."""
+        self._locations = locations
+        self._read_settings = read_settings
+        self._editor = editor
+        write_logs_to(log_path(locations, "acp"))
+        self._open: dict[str, EditorSession] = {}
+
+    def get(self, session_id: str) -> EditorSession:
+        """Return an open session. Raises UsageError if there is none of that id."""
+        if session_id not in self._open:
+            raise UsageError(f"the session {session_id!r} is not open here; load it, or start a new one")
+        return self._open[session_id]
+
+    def check_model(self) -> None:
+        """Raise ModelNotReady if no model is set up."""
+        if not self._read_settings().model:
+            raise ModelNotReady(NO_MODEL_MESSAGE)
+
+    async def start(self, cwd: str, servers: Iterable[Any] | None) -> EditorSession:
+        """Start a session in a directory, with MCP servers of the editor.
+
+        Raises UsageError if the directory, a server or the model cannot be used.
+        """
+        self.check_model()
+        directory = _checked_directory(cwd)
+        return await self._opened(new_id(directory.name), directory, servers, is_new=True)
+
+    async def open(
+        self, session_id: str, cwd: str, servers: Iterable[Any] | None, *, replay: bool = False
+    ) -> EditorSession:
+        """Open a session that there is; with `replay`, the editor is sent what happened so far.
+
+        Raises WorkbenchError if it cannot be opened in this directory.
+        """
+        directory = _checked_directory(cwd)
+        await in_daemon(lambda: self._check(session_id, directory))
+        if session_id in self._open:
+            if self._open[session_id].is_busy:
+                raise UsageError("a prompt of this session is still running; cancel it, or wait for its end")
+            self._open.pop(session_id).close()
+        return await self._opened(session_id, directory, servers, replay=replay)
+
+    async def fork(self, session_id: str, cwd: str, servers: Iterable[Any] | None) -> EditorSession:
+        """Continue a session, from its end, in a new one. Raises WorkbenchError."""
+        directory = _checked_directory(cwd)
+        await in_daemon(lambda: self._check(session_id, directory))
+        forked = await in_daemon(lambda: fork_at(self._locations, session_id))
+        return await self._opened(forked.id, directory, servers)
+
+    def listed(self, cwd: str | None, cursor: str | None) -> tuple[list[SessionInfo], str | None]:
+        """Return a page of the user's sessions, of this directory if one is given, and the cursor of the next page.
+
+        Blocks, so call it in a thread. Raises UsageError.
+        """
+        skipped = int(cursor) if cursor and cursor.isascii() and cursor.isdecimal() else 0
+        if cursor and not skipped:
+            raise UsageError(f"{cursor!r} is no cursor of a list of sessions")
+        directory = str(Path(cwd).resolve()) if cwd else ""
+        usable = (
+            each
+            for each in newest_first(self._locations)
+            if not (each.parent or each.damaged or each.origin) and directory in ("", each.workspace)
+        )
+        page = list(islice(usable, skipped, skipped + _PAGE + 1))
+        rest = str(skipped + _PAGE) if len(page) > _PAGE else None
+        return [_info(each) for each in page[:_PAGE]], rest
+
+    def end(self, session_id: str) -> None:
+        """Close a session and end its run. Raises UsageError if it is not open."""
+        self.get(session_id).close(stop=True)
+        del self._open[session_id]
+
+    def close(self) -> None:
+        """Leave all sessions."""
+        for session in self._open.values():
+            session.close()
+
+    def _check(self, session_id: str, directory: Path) -> None:
+        """Raise WorkbenchError if a session cannot be opened in a directory; no question can be asked about it here."""
+        path = session_path(self._locations, session_id)
+        summary = find_session(self._locations, session_id) if path.exists() else None
+        if summary is None:
+            raise UsageError(f"there is no session {session_id!r}")
+        if summary.damaged:
+            raise UsageError(f"the session is damaged: {summary.damaged}; {REPAIR.format(session_id)}")
+        if summary.origin:
+            raise UsageError(f"the session is at {summary.origin}; `ohw resume {session_id}` opens it there")
+        if why := not_ours(path):
+            raise UsageError(f"the file of the session {why}; `ohw resume {session_id}` asks whether to open it")
+        if directory != Path(summary.workspace):
+            raise UsageError(f"the session works in {summary.workspace}; open that directory")
+
+    async def _opened(
+        self,
+        name: str,
+        directory: Path,
+        servers: Iterable[Any] | None,
+        *,
+        is_new: bool = False,
+        replay: bool = False,
+    ) -> EditorSession:
+        settings = self._read_settings()
+        table, notices = server_table(servers, settings.mcpServers)
+        settings = replace(settings, mcpServers=table)
+        notices += _without_trust(self._locations, settings, directory)
+        if wants_never(settings, is_new=is_new):
+            settings = without_never(settings)
+            notices.append(_NOT_NEVER)
+        client = EngineClient(Launch(self._locations, settings, name, str(directory), is_new=is_new))
+        offers = ServerOffers(lambda: settings, directory)
+        images = state_directory(self._locations, name) / "images"
+        session = EditorSession(
+            client,
+            SessionState(session_id=name, workspace=str(directory), model=settings.model or "", mode=settings.mode),
+            self._editor,
+            settings=settings,
+            custom=CustomCommands(lambda: settings, directory, self._locations),
+            reader=MessageReader(directory, images, offers.is_resource),
+            notices=notices,
+        )
+        try:
+            await session.open(replay=replay)
+        except WorkbenchError:
+            session.close()
+            raise
+        self._open[name] = session
+        return session
+
+
+def _checked_directory(cwd: str) -> Path:
+    """Return the resolved path of the directory of a session. Raises UsageError if it cannot be used."""
+    if not Path(cwd).is_absolute():
+        raise UsageError(f"cwd has to be an absolute path, and is {cwd!r}")
+    directory = checked_workspace(Path(cwd))
+    keep_out_of(directory)
+    return directory
+
+
+def _without_trust(locations: Locations, settings: Settings, directory: Path) -> list[str]:
+    """Return a notice if the directory has files that take effect only once the user trusts it."""
+    of_container = files_of_project(read_container(settings.container), directory)
+    question = trust_question(locations, directory, settings.trusted, set(), of_container)
+    if question is None:
+        return []
+    return [
+        f"This directory has {brings(question)}, which are ignored; `ohw` in a terminal there asks whether to trust it"
+    ]
+
+
+def _info(summary: SessionSummary) -> SessionInfo:
+    return SessionInfo(
+        session_id=summary.id,
+        cwd=summary.workspace,
+        title=visible(summary.title, lines=False) or None,
+        updated_at=summary.updated.isoformat(),
+    )

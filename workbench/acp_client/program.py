@@ -1,0 +1,121 @@
+"""The program of another agent: how it is started, and its messages, one JSON line each."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import deque
+from dataclasses import dataclass
+from typing import Any, Final
+
+from workbench.agent.agent_kinds import AgentKind, AgentProgram
+from workbench.lazy_pattern import lazy_pattern
+from workbench.mcp.config import ServerConfig
+from workbench.mcp.stdio import LINE_LIMIT, LineReader, TooLong
+from workbench.processes.launch import AGENT
+from workbench.text import first_line
+
+START_SECONDS: Final = 60.0
+"""How long a program has until it answers; its package may have to be downloaded first."""
+_NAMED: Final = lazy_pattern(r"\$\{(?:env:|input:)?([\w./-]+)")
+_CHUNK: Final = 256 * 1024
+_QUOTED: Final = 80
+
+
+@dataclass(frozen=True)
+class AgentConfig(ServerConfig):
+    """The program of an agent, which is started like that of an MCP server, in the workspace."""
+
+    @property
+    def program(self) -> str:
+        """What it is called where it wants to reach a host."""
+        return f"{AGENT} {self.name}"
+
+    @property
+    def line(self) -> str:
+        """Its command line; `${NAME}` is not expanded."""
+        return AgentProgram(self.command, self.args).line
+
+    @property
+    def variables(self) -> list[str]:
+        """The variables that are passed to it, each with those of the user's that its value names by another name."""
+        return [_variable(name, value) for name, value in self.env.items()]
+
+
+def _variable(name: str, value: str) -> str:
+    others = [other for other in _NAMED.findall(value) if other != name]
+    return f"{name} (from {', '.join(others)})" if others else name
+
+
+def config_of(kind: AgentKind, workspace: str) -> AgentConfig:
+    """Return the configuration of the program that a kind of sub-agents names."""
+    program = kind.program
+    assert program is not None
+    return AgentConfig(
+        name=kind.name,
+        kind="stdio",
+        source=kind.source,
+        command=program.command,
+        args=program.args,
+        env=dict(program.env),
+        cwd=workspace,
+        workspace=workspace,
+        is_confined=program.is_confined,
+        start_seconds=START_SECONDS,
+    )
+
+
+class JsonLines:
+    """The pipes of a program as a transport of the protocol's package; what is not a JSON object is dropped."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        assert process.stdout is not None
+        assert process.stdin is not None
+        self._reader, self._writer = process.stdout, process.stdin
+        self._lines = LineReader(LINE_LIMIT)
+        self._waiting: deque[bytes] = deque()
+        self.closed = asyncio.Event()
+        """Set when nothing more can come."""
+        self.fault = ""
+        """Why the connection ended, if the program sent too much."""
+        self.noise = ""
+        """The first line that was not a message."""
+
+    async def send(self, message: dict[str, Any]) -> None:
+        """Send a message. Raises ConnectionError."""
+        self._writer.write(json.dumps(message, separators=(",", ":")).encode() + b"\n")
+        await self._writer.drain()
+
+    async def receive(self) -> dict[str, Any] | None:
+        """Return the next message; None once the program has closed its output or sent too much."""
+        while True:
+            while self._waiting:
+                message = self._message(self._waiting.popleft())
+                if message is not None:
+                    return message
+            if not await self._read():
+                self.closed.set()
+                return None
+
+    async def _read(self) -> bool:
+        """Read what has come; return False at the end, or if the program sent too much."""
+        try:
+            data = await self._reader.read(_CHUNK)
+            self._waiting.extend(self._lines.feed(data))
+        except TooLong as error:
+            self.fault = str(error)
+            return False
+        return bool(data)
+
+    def _message(self, line: bytes) -> dict[str, Any] | None:
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            value = None
+        if isinstance(value, dict):
+            return value
+        self.noise = self.noise or first_line(line[: 4 * _QUOTED].decode(errors="replace"), _QUOTED)
+        return None
+
+    async def close(self) -> None:
+        """Do nothing: the pipes end with the process."""

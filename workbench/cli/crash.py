@@ -1,0 +1,18 @@
+"""What is printed when a command crashes: one line, and a report in a file, in place of a traceback."""
+
+from __future__ import annotations
+
+import sys
+
+from workbench.cli.arguments import command_at
+from workbench.config.locations import Locations
+from workbench.files.crash_reports import crash_line
+
+
+def print_crash(error: BaseException) -> None:
+    """Write the report of an exception that nothing has handled, and print one line about it to standard error."""
+    words = sys.argv[1:]
+    position = command_at(words)
+    part = "start" if position is None else words[position]
+    sys.stderr.write(f"ohw: {crash_line(part, error, Locations.from_environment())}\n")
+    sys.stderr.flush()

@@ -1,0 +1,38 @@
+"""The second path that a container has for the workspace, replaced with the workspace's own path.
+
+Both paths lead to the same files there. On this machine only the own one does.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+_BEFORE: Final = r"(?:(?<=^-\w)|(?<![\w./~*?\]}\0-]))"
+"""A path in a word starts there: at its start, after a flag of one letter, or after a separator such as `=` or `:`."""
+
+
+def by_own_name(path: str, workspace: str, container_path: str) -> str:
+    """Return an absolute path with the workspace's own path in place of the one in the container.
+
+    A path with `..` is returned as it is, because it depends on links.
+    """
+    if not container_path or is_at(path, workspace) or not is_at(path, container_path) or ".." in path.split("/"):
+        return path
+    return workspace + path[len(container_path) :]
+
+
+def with_own_names(text: str, workspace: str, container_path: str) -> str:
+    """Return a word or a text with the workspace's own path wherever it names the one in the container."""
+    return _pattern(container_path).sub(lambda _: workspace, text) if container_path in text else text
+
+
+def is_at(path: str, directory: str) -> bool:
+    """Return whether a path is the directory or below it, by its text."""
+    return path == directory or path.startswith(f"{directory}/")
+
+
+@lru_cache(maxsize=4)
+def _pattern(container_path: str) -> re.Pattern[str]:
+    return re.compile(rf"{_BEFORE}{re.escape(container_path)}(?![\w.-])")

@@ -1,0 +1,13 @@
+"""The notation of a rule in one line, for code that must not load the rules themselves."""
+
+from __future__ import annotations
+
+
+def rule_text(verdict: str, *, tool: str = "", path: str = "", content: str = "", command: str = "") -> str:
+    """Return a rule as `parse_rule` reads it."""
+    if " " in path:
+        import shlex
+
+        path = shlex.quote(path)
+    parts = (verdict, tool, path and f"in {path}", content and f"with {content}", command and f"$ {command}")
+    return " ".join(part for part in parts if part)

@@ -1,0 +1,314 @@
+"""The container of one session, in which its shells run, and nothing else of the session.
+
+The container lives as long as a pipe of this process is open: its first process reads from it. So it ends with the
+session, and with this process however that ends. Its files are those of the image; the workspace has the same path as
+outside, and protected paths in it are read-only.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final, Literal
+
+from msgspec.structs import replace
+
+from workbench.config.container_settings import ContainerSettings
+from workbench.processes.launch import IN_CONTAINER, ProgramStart
+from workbench.processes.leftovers import has_ended, mark, prefix
+from workbench.processes.shell_environment import PASSED
+from workbench.processes.spawn import start
+from workbench.protocol.live import EngineState
+from workbench.sandbox.container_image import ContainerImage
+from workbench.sandbox.container_mounts import own_home, own_mounts, reach_outside, with_settings_mounts
+from workbench.sandbox.container_network import ContainerNetwork
+from workbench.sandbox.container_proof import what_is_open
+from workbench.sandbox.container_runtime import (
+    BindMount,
+    ContainerRuntime,
+    ImageBuild,
+    failure_of,
+    first_process,
+    output_until,
+    ready_line,
+)
+from workbench.sandbox.devcontainer import MayUse
+from workbench.sandbox.sandbox import PROXY_VARIABLES, Boundary
+from workbench.text import first_line, visible
+from workbench.web.network import NetworkPolicy
+
+LABEL: Final = "ohw.process"
+"""The label that names the process which a container belongs to, as `leftovers.mark` does."""
+_PROGRAM: Final = "bash"
+_STARTING: Final = "starting the container"
+CANNOT_START: Final = "commands run in a container, which cannot be started: {reason}"
+"""Why the model is not called."""
+_END: Final = 3.0
+
+
+Phase = Literal["starting", "up", "failed", "closed"]
+
+
+class Container:
+    """Starts shells in a container of the session; may be used from several threads.
+
+    It starts in a thread, and launches wait for it.
+    """
+
+    granted: Sequence[str] = ()
+    """None: the settings name the directories that a container shares."""
+
+    def __init__(
+        self,
+        settings: ContainerSettings,
+        boundary: Boundary,
+        outputs: Path,
+        policy: NetworkPolicy | None = None,
+        may_use: MayUse = lambda files: False,
+        *,
+        build: ImageBuild | None = None,
+        problem: str = "",
+    ) -> None:
+        """`outputs` are files that commands may read. A `policy` says what can be reached over a proxy that asks.
+        With a `problem`, none is started, and that is why. Raises UsageError if no program here runs containers.
+        """
+        self._settings = settings
+        self._boundary = boundary
+        self.container_path = boundary.container_path
+        """The path of the workspace in the image that it was copied from, which the container has too."""
+        self._outputs = outputs
+        self.network = ContainerNetwork(policy) if policy is not None else None
+        """What asks about hosts; None if the setting is another."""
+        self._contains = settings.network != "open" and not reach_outside(settings.mounts, boundary.home)
+        self._runtime = ContainerRuntime.find(settings.runtime)
+        self._image = ContainerImage(self._runtime, boundary, settings, may_use, build=build, problem=problem)
+        self._on_change: Callable[[], None] = lambda: None
+        self._changed = threading.Condition()
+        self._phase: Phase = "starting"
+        self._step = _STARTING
+        self._failure = ""
+        self._name = ""
+        self._first_pid = 0
+        self._client: subprocess.Popen[bytes] | None = None
+        self._private = Path(tempfile.mkdtemp(prefix=prefix("container")))
+        self._start()
+
+    @property
+    def image(self) -> str:
+        """The name of the image, or of the file from which it is built, safe to show."""
+        return visible(self._settings.origin, lines=False)
+
+    @property
+    def failure(self) -> str:
+        """Why there is no container; empty unless its start failed."""
+        return self._failure if self._phase == "failed" else ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether commands run in the container: always, because without it none is run."""
+        return True
+
+    @property
+    def containment(self) -> str:
+        """How a decision names the container; empty if it is not up, or what runs in it can reach more, unasked."""
+        return IN_CONTAINER if self._phase == "up" and self._contains else ""
+
+    @property
+    def directory(self) -> Path:
+        """The directory of temporary files, which has the same path inside, where it is read-only."""
+        return self._private
+
+    def with_container(self, state: EngineState) -> EngineState:
+        """Return the state with the container as it is now."""
+        phase = "failed" if self._phase == "closed" else self._phase
+        state = replace(state, container=self.image, container_phase=phase, container_failure=self.failure)
+        return replace(state, container_network=self._settings.network)
+
+    def when_changed(self, do: Callable[[], None]) -> None:
+        """Call a function, in a thread, whenever the container has come up or failed; now if it has already."""
+        self._on_change = do
+        if self._phase != "starting":
+            do()
+
+    def await_start(self, is_canceled: Callable[[], bool], show: Callable[[str], None]) -> str:
+        """Wait until the container is up or the wait is canceled, showing each step; return why it failed, or ""."""
+        step = ""
+        while self._phase == "starting" and not is_canceled():
+            if self._step != step:
+                step = self._step
+                show(step)
+            with self._changed:
+                self._changed.wait(0.1)
+        return self.failure
+
+    def is_waiting(self, program: str) -> bool:
+        """Return whether a program of that name waits until the user has decided on a host."""
+        return self.network is not None and self.network.is_waiting()
+
+    def refused_since(self, program: str, since: float) -> Sequence[str]:
+        """Return a line for each host that was refused to a program since a time of `time.monotonic`."""
+        return self.network.refused_since(since) if self.network is not None else ()
+
+    @contextmanager
+    def launch(
+        self,
+        argv: Sequence[str],
+        directory: Path | str,
+        env: Mapping[str, str],
+        *,
+        writable: Sequence[Path] = (),
+        readable: Sequence[Path] = (),
+        private: Path | None = None,
+        name: str = "",
+    ) -> Iterator[ProgramStart]:
+        """Yield the launch of a shell in the container, once it is up. Raises OSError if it is not.
+
+        A container that has ended is replaced with a new one, which the next launch uses.
+        """
+        with self._changed:
+            self._changed.wait_for(lambda: self._phase != "starting")
+            has_ended = self._phase == "up" and self._has_ended()
+            if has_ended:
+                self._phase = "starting"
+        if has_ended:
+            self._start()
+            raise OSError(0, _ENDED.format(image=self.image))
+        if self._phase != "up":
+            raise OSError(0, f"the container cannot be started: {self._failure}" if self._failure else "it has ended")
+        words = [_PROGRAM, *argv[1:]]
+        yield ProgramStart(
+            self._runtime.exec_command(self._name, words, str(directory), PASSED, self._settings.user),
+            env,
+            has_own_terminal=True,
+        )
+
+    def close(self) -> None:
+        """End the container and everything in it."""
+        with self._changed:
+            self._phase = "closed"
+            self._changed.notify_all()
+        self._image.stop()
+        self._release()
+        if self.network is not None:
+            self.network.close()
+        shutil.rmtree(self._private, ignore_errors=True)
+
+    def _start(self) -> None:
+        threading.Thread(target=self._come_up, name="container-start", daemon=True).start()
+
+    def _come_up(self) -> None:
+        failure = "its start failed"
+        try:
+            self._release()  # one that has ended
+            failure = self._image.build(self._show) or self._run()
+            if failure and self._image.is_missing:
+                failure = self._image.pull(self._show) or self._run()
+        except OSError as error:
+            failure = str(error.strerror or error)
+        finally:
+            with self._changed:
+                if self._phase == "starting":
+                    self._phase, self._failure = ("failed", failure) if failure else ("up", "")
+                self._changed.notify_all()
+        if self._phase != "up":
+            self._release()
+        if self._phase == "closed":
+            return
+        self._on_change()
+        self._remove_leftovers()
+
+    def _run(self) -> str:
+        """Start the container and wait for its first process; return why that failed, or an empty string."""
+        self._show(_STARTING)
+        self._name = f"ohw-{os.getpid()}-{secrets.token_hex(4)}"
+        mounts = own_mounts(self._boundary, self._settings, self._private, self._outputs)
+        command = self._runtime.run_command(self._name, self._image.name, self._options(mounts))
+        pipe = subprocess.PIPE
+        # It may outlive this process, to remove the container: SIGPIPE must not end it when it prints something.
+        # Podman's monitor leaves a file named "oom" in its working directory when memory runs out.
+        client = start(
+            command,
+            cwd=self._private,
+            stdin=pipe,
+            stdout=pipe,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            restore_signals=False,
+        )
+        self._client = client
+        output = output_until(ready_line(self._name), client, lambda line: self._show(f"{_STARTING}: {line}"))
+        if output is not None:
+            client.wait()
+            return failure_of(output, self.image)
+        self._first_pid = first_process(self._name)
+        reaches_hosts, workspace = self._settings.network == "open", str(self._boundary.workspace.resolve())
+        if self._first_pid and (gap := what_is_open(self._first_pid, mounts, workspace, reaches_hosts=reaches_hosts)):
+            return f"the container is not closed: {gap}"
+        if self.network is not None and self._first_pid:
+            self.network.serve(self._first_pid)
+        return ""
+
+    def _show(self, output: str) -> None:
+        self._step = first_line(visible(output, lines=False), 120)
+
+    def _options(self, mounts: Sequence[BindMount]) -> list[str]:
+        settings = self._settings
+        network = [] if settings.network == "open" else ["--network", "none"]
+        home = own_home(self._private, settings.user)
+        proxy = PROXY_VARIABLES if self.network is not None else {}
+        variables = {**({"HOME": home} if home else {}), **proxy, **settings.env}
+        return [
+            *("--label", f"{LABEL}={mark()}"),
+            *self._runtime.user_options(settings.user),
+            *self._runtime.memory_options(settings.memory),
+            *network,
+            *(word for each in with_settings_mounts(mounts, settings) for word in ("--mount", each.option)),
+            *(word for name, value in variables.items() for word in ("--env", f"{name}={value}")),
+            *("--workdir", str(self._boundary.workspace)),
+        ]
+
+    def _has_ended(self) -> bool:
+        """Return whether the container was ended from outside."""
+        return (self._client is not None and self._client.poll() is not None) or (
+            bool(self._first_pid) and not Path(f"/proc/{self._first_pid}").exists()
+        )
+
+    def _release(self) -> None:
+        """End the container, if it is up, and wait for its end."""
+        if self.network is not None:
+            self.network.release()
+        client = self._client
+        if client is None:
+            return
+        assert client.stdin is not None
+        assert client.stdout is not None
+        with suppress(OSError):
+            client.stdin.close()
+        with suppress(subprocess.TimeoutExpired):
+            client.wait(_END)
+        if client.returncode is None:
+            # It is never killed: it would leave a container that it has created and not started.
+            threading.Thread(target=client.wait, name="container-end", daemon=True).start()
+            with suppress(OSError):
+                self._runtime.remove(self._name)
+        client.stdout.close()
+
+    def _remove_leftovers(self) -> None:
+        """Remove containers of processes that were killed together with podman's own."""
+        with suppress(OSError):
+            for name, process in self._runtime.names(LABEL):
+                if has_ended(*process.rpartition("-")[::2]):
+                    self._runtime.remove(name)
+
+
+_ENDED: Final = (
+    "the container of {image} was ended from outside. The next command gets a new one, without what was installed in "
+    "the old one or written outside the workspace"
+)

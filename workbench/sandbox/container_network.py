@@ -1,0 +1,80 @@
+"""The network of a session's container: a proxy inside that asks about hosts, for the session whose command runs."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol
+
+from workbench.processes.spawn import small_python, start
+from workbench.sandbox.host_access import HostRequest, HostVerdict
+from workbench.sandbox.proxy import NetworkProxy, ServedListener
+from workbench.web.network import NetworkPolicy
+
+LABEL: Final = "bash"
+"""What starts the programs in a container."""
+
+
+class HostDecider(Protocol):
+    """Decides on hosts for one session."""
+
+    def is_running(self, label: str) -> bool:
+        """Return whether a call of the session runs the program with this label."""
+
+    def decide(self, request: HostRequest) -> HostVerdict:
+        """Return the verdict on a host."""
+
+
+class ContainerNetwork:
+    """Serves a container, and the ones that replace it; may be used from several threads."""
+
+    def __init__(self, policy: NetworkPolicy) -> None:
+        self._proxy = NetworkProxy(self._decide, policy)
+        self._deciders: list[HostDecider] = []
+        self._listener: ServedListener | None = None
+
+    def ask_from(self, decider: HostDecider) -> Callable[[], None]:
+        """Let a session decide on the hosts that its commands connect to; return the function that ends this."""
+        self._deciders.append(decider)
+        return lambda: self._deciders.remove(decider)
+
+    def _decide(self, request: HostRequest) -> HostVerdict:
+        """Let every session decide whose command runs, the last first: which of them connects is not known."""
+        running = [each for each in self._deciders if each.is_running(request.label)]
+        verdict = HostVerdict(False, "no command of the session runs")
+        for decider in reversed(running or self._deciders[:1]):
+            verdict = decider.decide(request)
+            if not verdict.allowed:
+                break
+        return verdict
+
+    def is_waiting(self) -> bool:
+        """Return whether a command waits until the user has decided on a host."""
+        return self._proxy.is_waiting(LABEL)
+
+    def refused_since(self, since: float) -> Sequence[str]:
+        """Return a line for each host that was refused since a time of `time.monotonic`."""
+        return sorted({each.line for each in self._proxy.refused_since(LABEL, since)})
+
+    def serve(self, process: int) -> None:
+        """Listen in the network of a process in the container. Raises OSError."""
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            command = [*small_python("workbench.processes.container_listener"), str(theirs.fileno()), str(process)]
+            helper = start(command, pass_fds=(theirs.fileno(),))
+            theirs.close()
+            _, ancillary, _, _ = ours.recvmsg(1, socket.CMSG_SPACE(4))
+            helper.wait()
+        for level, kind, data in ancillary:
+            if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+                self._listener = self._proxy.serve(socket.socket(fileno=struct.unpack("i", data[:4])[0]), LABEL)
+
+    def release(self) -> None:
+        """End the connections of the container, which has ended."""
+        if self._listener is not None:
+            self._listener.close()
+
+    def close(self) -> None:
+        """End all connections; questions that wait are abandoned."""
+        self._proxy.close()

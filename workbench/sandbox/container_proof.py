@@ -1,0 +1,54 @@
+"""Whether a container that has come up is closed where it has to be, by what the kernel says of its first process."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from workbench.processes.mount_check import differs, encoded
+from workbench.risk.paths import within
+from workbench.sandbox.container_runtime import BindMount
+
+_LOOPBACK = "lo"
+
+
+def what_is_open(process: int, mounts: Sequence[BindMount], workspace: str, *, reaches_hosts: bool) -> str:
+    """Return what a container lets through that it should not; empty if nothing.
+
+    `process` is its first one, which is not looked at if it is another user's, as with docker for an ordinary user.
+    Of the `mounts`, all in the workspace are compared, which its programs could exchange for links, and those others
+    whose paths have no links. With `reaches_hosts`, any network will do.
+    """
+    directory = Path(f"/proc/{process}")
+    if not os.access(directory / "root", os.X_OK):
+        return ""
+    try:
+        status = dict(line.split(":", 1) for line in (directory / "status").read_text().splitlines())
+        has_network = _has_network(directory / "net")
+    except OSError:
+        return "it has ended"
+    if status.get("NoNewPrivs", "").strip() != "1":
+        return "programs in it could gain rights"
+    if not reaches_hosts and has_network:
+        return "it has a network"
+    compared = [each for each in mounts if within(each.target, workspace) or _is_real(each.target)]
+    order = encoded((each.source, each.target, not each.is_writable) for each in compared)
+    if differs(process, order, has_own_root=True):
+        return "files of the workspace are not mounted as they should be"
+    return ""
+
+
+def _is_real(path: str) -> bool:
+    """Return whether no part of a path is a link."""
+    return os.path.realpath(path) == path
+
+
+def _has_network(directory: Path) -> bool:
+    """Return whether packets have a way out, by `/proc/PID/net`; interfaces that are down have no routes."""
+    _, *lines = (directory / "route").read_text().splitlines()
+    interfaces = [line.split()[0] for line in lines]
+    with suppress(FileNotFoundError):  # without IPv6
+        interfaces += [line.split()[-1] for line in (directory / "ipv6_route").read_text().splitlines()]
+    return bool(set(interfaces) - {_LOOPBACK})

@@ -1,0 +1,314 @@
+"""The sandbox of one session: starts programs with bubblewrap, and tells what it holds."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import shutil
+import socket
+import struct
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from workbench.config.locations import Locations
+from workbench.processes.landlock_network import PROXY_PORT
+from workbench.processes.launch import IN_SANDBOX, SERVER, ProgramStart
+from workbench.processes.leftovers import prefix
+from workbench.processes.shell_environment import NONCE_NAME
+from workbench.processes.spawn import ROOT, find_program, safe_path
+from workbench.risk.paths import within
+from workbench.sandbox.caches import cache_variables, writable_caches
+from workbench.sandbox.mounts import FileAccess
+from workbench.sandbox.protected_paths import ProtectedPaths, protected_paths
+from workbench.sandbox.proxy import NetworkProxy
+from workbench.sandbox.seccomp import seccomp_filter
+from workbench.sandbox.secret_paths import secret_paths
+
+PROGRAM: Final = "bwrap"
+NAMESPACES: Final = (
+    *("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"),
+    *("--die-with-parent", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
+    # Process 1 is bubblewrap itself, without the filter of system calls.
+    *("--ro-bind", "/proc/sys", "/proc/sys", "--tmpfs", "/proc/1", "--remount-ro", "/proc/1"),
+)
+"""Bubblewrap's options for every program; those of the files follow."""
+_PROXY: Final = f"http://127.0.0.1:{PROXY_PORT}"
+PROXY_VARIABLES: Final = {
+    # Not the proxy's SOCKS: with that in ALL_PROXY, Python's httpx fails at once where `socksio` is not installed.
+    **{name: _PROXY for each in ("http_proxy", "https_proxy", "all_proxy") for name in (each, each.upper())},
+    **dict.fromkeys(("no_proxy", "NO_PROXY"), "localhost,127.0.0.1,::1"),
+    # Otherwise Node's own `fetch` ignores the variables above (since Node 24).
+    "NODE_USE_ENV_PROXY": "1",
+}
+"""With these, programs use the proxy."""
+_LOCALE: Final = ("LANG", "LC_ALL", "LC_CTYPE")
+_LIBRARIES: Final = "LD_LIBRARY_PATH"
+
+
+@dataclass(frozen=True)
+class GrantedDirectories:
+    """The real paths that commands may write besides the workspace."""
+
+    writable: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    """A line for each directory that a rule names in vain."""
+    limits: tuple[str, ...] = ()
+    """A line for each one whose protected files are not all found."""
+
+
+@dataclass(frozen=True)
+class Boundary:
+    """What a sandbox confines to: where the user's files are, and what the settings allow."""
+
+    workspace: Path
+    locations: Locations
+    home: Path
+    is_writable: bool = True
+    caches: Collection[str] = ()
+    secrets: Sequence[str] = ()
+    """Further paths that are hidden."""
+    visible: Sequence[str] = ()
+    """Further paths that are readable although they are below a directory that the sandbox replaces, such as /tmp."""
+    container_path: str = ""
+    """A further path of the workspace in a container."""
+    granted: Callable[[], GrantedDirectories] = GrantedDirectories
+    """Returns further directories that commands may write now; MCP servers may not."""
+
+
+class Sandbox:
+    """Starts programs in the sandbox of one workspace; may be used from several threads."""
+
+    def __init__(self, boundary: Boundary, proxy: NetworkProxy | None = None) -> None:
+        """without a `proxy`, programs have no network."""
+        self._boundary = replace(boundary, workspace=boundary.workspace.resolve())
+        self._proxy = proxy
+        self._private: Path | None = None
+        self._lock = threading.Lock()
+
+    def close(self) -> None:
+        """End the connections of programs, and delete the session's temporary directory."""
+        if self._proxy is not None:
+            self._proxy.close()
+        with self._lock:
+            if self._private is not None:
+                shutil.rmtree(self._private, ignore_errors=True)
+
+    @property
+    def holds(self) -> bool:
+        """True: whether it does is for `proof` to tell."""
+        return True
+
+    @property
+    def containment(self) -> str:
+        """How a decision names the sandbox."""
+        return IN_SANDBOX
+
+    @property
+    def directory(self) -> None:
+        """None: temporary files of tools are visible where they are."""
+
+    @property
+    def granted(self) -> Sequence[str]:
+        """The directories that commands may write besides the workspace."""
+        return self._boundary.granted().writable if self._boundary.is_writable else ()
+
+    @property
+    def container_path(self) -> str:
+        """Empty: the workspace has only its own path."""
+        return ""
+
+    def is_waiting(self, program: str) -> bool:
+        """Return whether a program of that name waits until the user has decided on a host."""
+        return self._proxy is not None and self._proxy.is_waiting(program)
+
+    def refused_since(self, program: str, since: float) -> Sequence[str]:
+        """Return a line for each host that the proxy refused to a program since a time of `time.monotonic`."""
+        if self._proxy is None:
+            return ()
+        refused = {each.line for each in self._proxy.refusals if each.label == program and each.at >= since}
+        return sorted(refused)
+
+    @contextmanager
+    def launch(
+        self,
+        argv: Sequence[str],
+        directory: Path | str,
+        env: Mapping[str, str],
+        *,
+        writable: Sequence[Path] = (),
+        readable: Sequence[Path] = (),
+        private: Path | None = None,
+        name: str = "",
+    ) -> Iterator[ProgramStart]:
+        """Yield the launch of a program, which runs in the directory. Raises OSError.
+
+        The supervisor and bubblewrap run outside, so of `env` they get only the mark of a shell's processes: a
+        variable such as LD_PRELOAD would load code there. Bubblewrap sets the others for the program alone.
+        """
+        bubblewrap, rules = _program_and_filter()
+        for path in (*writable, *readable):
+            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        access = self._access(os.path.realpath(private or self.private_directory()), name)
+        files, order = access.options(map(os.path.realpath, writable), map(os.path.realpath, readable))
+        outside = self._supervisor_environment(env, access.caches)
+        variables = _variable_options(outside, {**env, **self._variables("/tmp")})
+        options = _encoded([*NAMESPACES, *files, *variables, "--chdir", str(directory)])
+        ours, theirs = socket.socketpair()
+        filter_file = memory_file("filter", rules)
+        options_file = memory_file("options", options + _encoded(["--seccomp", str(filter_file)]))
+        order_file = memory_file("mounts", order)
+        with theirs:
+            try:
+                command = [bubblewrap, "--args", str(options_file), "--", *argv]
+                yield ProgramStart(command, outside, (theirs.fileno(), order_file, options_file, filter_file))
+            except BaseException:
+                ours.close()
+                raise
+            finally:
+                for number in (order_file, options_file, filter_file):
+                    os.close(number)
+        self._await_listener(ours, name or Path(argv[0]).name)
+
+    def _access(self, private: str, name: str) -> FileAccess:
+        """Return what a program of that name reaches; servers run unasked, so what is granted is not for them."""
+        return access_of(self._boundary, private, () if name.startswith(f"{SERVER} ") else self.granted)
+
+    def private_directory(self) -> str:
+        """Return the directory that is /tmp inside, created at first."""
+        with self._lock:
+            if self._private is None:
+                self._private = Path(tempfile.mkdtemp(prefix=prefix("sandbox")))
+            return str(self._private)
+
+    def _variables(self, temporary: str) -> Mapping[str, str]:
+        boundary = self._boundary
+        caches = cache_variables(boundary.home, boundary.caches if boundary.is_writable else (), temporary, os.environ)
+        return {**caches, "TMPDIR": temporary, **(PROXY_VARIABLES if self._proxy is not None else {})}
+
+    def _supervisor_environment(self, env: Mapping[str, str], caches: Iterable[str]) -> dict[str, str]:
+        """Return what the supervisor needs: the mark in `env`, and of ours the locale and where Python's libraries are.
+
+        Directories that programs in the sandbox can write are left out of the latter, and so is an empty entry, which
+        means the current directory.
+        """
+        writable = (str(self._boundary.workspace), *caches)
+        entries = [
+            entry
+            for entry in re.split("[:;]", os.environ.get(_LIBRARIES, ""))
+            if "$" not in entry and not any(within(os.path.realpath(entry), each) for each in writable)
+        ]
+        libraries = safe_path(os.pathsep.join(entries))
+        locale = {name: os.environ[name] for name in _LOCALE if name in os.environ}
+        mark = {NONCE_NAME: env[NONCE_NAME]} if NONCE_NAME in env else {}
+        return {**locale, **mark, **({_LIBRARIES: libraries} if libraries else {})}
+
+    def _await_listener(self, channel: socket.socket, label: str) -> None:
+        """Let the proxy serve the listener that the supervisor sends, in a thread."""
+
+        def wait() -> None:
+            with channel, suppress(OSError):
+                _, ancillary, _, _ = channel.recvmsg(1, socket.CMSG_SPACE(4))
+                for level, kind, data in ancillary:
+                    if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+                        listener = socket.socket(fileno=struct.unpack("i", data[:4])[0])
+                        self._serve(listener, label, channel)
+
+        threading.Thread(target=wait, name="sandbox-listener", daemon=True).start()
+
+    def _serve(self, listener: socket.socket, label: str, channel: socket.socket) -> None:
+        """Let the proxy serve a listener until the program's supervisor has ended."""
+        if self._proxy is None:
+            listener.close()
+            return
+        served = self._proxy.serve(listener, label)
+        try:
+            channel.recv(1)
+        finally:
+            served.close()
+
+
+def _program_and_filter() -> tuple[str, bytes]:
+    """Return the path of bubblewrap, and the filter of system calls. Raises FileNotFoundError."""
+    bubblewrap, rules = find_program(PROGRAM), seccomp_filter()
+    if bubblewrap is None or rules is None:
+        raise FileNotFoundError(2, "the sandbox needs bubblewrap on a known architecture", PROGRAM)
+    return bubblewrap, rules
+
+
+def access_of(boundary: Boundary, private: str, granted: Sequence[str] = ()) -> FileAccess:
+    """Return what the programs of a sandbox reach, as the files are now.
+
+    `private` is its temporary directory, and `granted` are directories that are written besides the workspace.
+    """
+    workspace = str(boundary.workspace)
+    temporary = os.path.realpath(tempfile.gettempdir())
+    path = os.environ.get("PATH", "").split(os.pathsep)
+    programs: tuple[str, ...] = (str(boundary.home), *boundary.visible, ROOT, sys.prefix, sys.base_prefix, *path)
+    return FileAccess(
+        workspace=workspace,
+        is_writable=boundary.is_writable,
+        private=private,
+        temporary="" if within(str(boundary.home), temporary) or within(temporary, workspace) else temporary,
+        granted=granted,
+        protected=_protected(boundary.workspace, granted),
+        caches=writable_caches(boundary.home, boundary.caches, os.environ),
+        hidden=hidden_paths(boundary),
+        programs=[os.path.realpath(each) for each in programs if each],
+    )
+
+
+def _protected(workspace: Path, granted: Iterable[str]) -> ProtectedPaths:
+    """Return what is protected in the workspace and in granted directories; a git directory outside these stays
+    closed.
+    """
+    result = protected_paths(workspace)
+    for directory in granted:
+        other = protected_paths(Path(directory))
+        result.read_only += other.read_only
+        result.git_directories += [each for each in other.git_directories if within(each, directory)]
+    return result
+
+
+def hidden_paths(boundary: Boundary) -> list[str]:
+    """Return the real paths of secrets, and of what belongs to `ohw`."""
+    where = boundary.locations
+    own = (where.config, where.data, where.state, where.runtime, os.environ.get("XDG_RUNTIME_DIR", ""))
+    hidden = map(os.path.realpath, filter(None, (*map(str, own), *boundary.secrets)))
+    return [*hidden, *secret_paths(boundary.home)]
+
+
+def _variable_options(outside: Mapping[str, str], inside: Mapping[str, str]) -> Iterator[str]:
+    """Yield the options that turn the environment of bubblewrap into that of the program."""
+    for name in outside:
+        if name not in inside:
+            yield from ("--unsetenv", name)
+    for name, value in inside.items():
+        if name:
+            yield from ("--setenv", name, value)
+
+
+def _encoded(options: Sequence[str]) -> bytes:
+    """Return options as bubblewrap reads them, each ended by a NUL. Raises OSError if one contains a NUL.
+
+    What follows it would be another option, such as `--bind / /` in the value of a server's variable.
+    """
+    if any("\0" in each for each in options):
+        raise OSError(errno.EINVAL, "a variable or path of the program contains a NUL character")
+    return b"".join(os.fsencode(each) + b"\0" for each in options)
+
+
+def memory_file(name: str, content: bytes) -> int:
+    """Return the descriptor of a file without a path, positioned at its start."""
+    if sys.platform != "linux":
+        raise OSError("bubblewrap runs on Linux only")
+    descriptor = os.memfd_create(name, 0)
+    os.write(descriptor, content)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor

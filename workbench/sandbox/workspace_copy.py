@@ -1,0 +1,125 @@
+"""A workspace that was copied out of an image: its record, and what has changed in it since.
+
+The copy is an ordinary directory of the user's, beside ohw's own data rather than in it, where everything would be
+hidden from commands. Its record, and what it contained at first, are in ohw's data, where no command writes.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from workbench.config.locations import Locations, private_directory
+from workbench.errors import WorkbenchError
+from workbench.files.git import OwnRepository, run_git
+from workbench.files.state_files import replace_file
+from workbench.text import first_line, visible_path
+
+_SECONDS: Final = 900.0
+"""Time limit for git, which stores or compares the whole workspace."""
+_ATTRIBUTES: Final = b"* -text -eol -ident -filter -working-tree-encoding\n"
+"""Files are compared byte for byte, whatever the project's own attributes say."""
+
+
+class _Record(msgspec.Struct, frozen=True):
+    image: str
+    path: str
+    tree: str
+
+
+@dataclass(frozen=True)
+class WorkspaceCopy:
+    """A copy of a directory of an image."""
+
+    image: str
+    path: str
+    """The directory in the image, where the container has the workspace too."""
+    directory: Path
+    own: Path
+    """Where its record is."""
+
+    @classmethod
+    def create(cls, locations: Locations, image: str, path: str, name: str) -> WorkspaceCopy:
+        """Create the empty directory of a new copy with this name. Raises UsageError or OSError."""
+        private_directory(_workspaces(locations))
+        directory = private_directory(_workspaces(locations) / name) / Path(path).name
+        directory.mkdir(mode=0o755)
+        return cls(image, path, directory, private_directory(_records(locations) / name))
+
+    def record(self) -> None:
+        """Store what the directory contains now, from which changes are told. Raises OSError or WorkbenchError.
+
+        What git ignores is left out, unless the project's own repository has it.
+        """
+        self._git("init", "--quiet")
+        (self.own / "base/info").mkdir(exist_ok=True)
+        (self.own / "base/info/attributes").write_bytes(_ATTRIBUTES)
+        self._git("add", "--all")
+        if (self.directory / ".git").exists():
+            tracked = run_git(["ls-files", "-z"], cwd=self.directory, timeout=_SECONDS)
+            if tracked.ok and tracked.output:
+                self._git("update-index", "--add", "--remove", "-z", "--stdin", data=tracked.output)
+        tree = self._git("write-tree").decode().strip()
+        replace_file(self.own / "copy.json", msgspec.json.encode(_Record(self.image, self.path, tree)))
+
+    def patch(self) -> bytes:
+        """Return the changes since the copy was made, for `git apply`; empty if there are none. Raises WorkbenchError.
+
+        New files that git ignores are left out. Changes in repositories within the workspace are not noticed.
+        """
+        record = _record_in(self.own)
+        if record is None:
+            raise WorkbenchError(f"the record of {visible_path(str(self.directory))} is damaged")
+        self._git("add", "--all")
+        return self._git("diff-index", "--cached", "--patch", "--binary", "--full-index", record.tree)
+
+    def remove(self) -> None:
+        """Delete the copy and its record."""
+        shutil.rmtree(self.directory.parent, ignore_errors=True)
+        shutil.rmtree(self.own, ignore_errors=True)
+
+    def _git(self, *words: str, data: bytes = b"") -> bytes:
+        settings = {"core.autocrlf": "false", "advice.addEmbeddedRepo": "false"}
+        repository = OwnRepository(self.own / "base", self.directory)
+        answer = run_git(words, cwd=self.directory, own=repository, data=data, timeout=_SECONDS, settings=settings)
+        if not answer.ok:
+            directory = visible_path(str(self.directory))
+            raise WorkbenchError(f"changes in {directory} cannot be determined: {first_line(answer.error, 300)}")
+        return answer.output
+
+
+def copy_at(locations: Locations, workspace: Path) -> WorkspaceCopy | None:
+    """Return the copy that a workspace is; None if it is none."""
+    directory = workspace.resolve()
+    if directory.parent.parent != _workspaces(locations):
+        return None
+    own = _records(locations) / directory.parent.name
+    record = _record_in(own)
+    return WorkspaceCopy(record.image, record.path, directory, own) if record is not None else None
+
+
+def sweep(locations: Locations) -> None:
+    """Delete the records of copies that the user has deleted."""
+    for own in _records(locations).glob("*"):
+        if not (_workspaces(locations) / own.name).exists():
+            shutil.rmtree(own, ignore_errors=True)
+
+
+def _record_in(own: Path) -> _Record | None:
+    try:
+        return msgspec.json.decode((own / "copy.json").read_bytes(), type=_Record)
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
+def _workspaces(locations: Locations) -> Path:
+    return Path(os.path.realpath(locations.data)).with_name("ohw-workspaces")
+
+
+def _records(locations: Locations) -> Path:
+    return locations.data / "copies"

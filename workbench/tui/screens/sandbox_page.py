@@ -1,0 +1,38 @@
+"""The page about the sandbox of a session on another machine, and about the ports there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from textual.content import Content
+
+from workbench.protocol.live import ListeningPorts
+from workbench.tui.screens.pager import PagerScreen
+from workbench.tui.widgets.text_lines import TextLines
+
+_INTERVAL = 2.0
+"""Seconds after which the ports are asked for again."""
+
+
+class SandboxPage(PagerScreen):
+    """A pager whose ports are up to date while it is open."""
+
+    def __init__(self, text: Callable[[ListeningPorts | None], str], ask: Callable[[], None]) -> None:
+        """`text` returns the page for the ports, which `ask` has the engine send."""
+        self._text_lines = TextLines(text(None), id="pager-text")
+        super().__init__(Content("Sandbox and ports"), "", lines=self._text_lines)
+        self._ports: ListeningPorts | None = None
+        self._text = text
+        self._ask = ask
+
+    def on_mount(self) -> None:
+        """Ask for the ports, now and again."""
+        self._ask()
+        self.set_interval(_INTERVAL, self._ask)
+
+    def receive(self, ports: ListeningPorts) -> None:
+        """Show what the engine has sent, if it differs: the matches of a search are removed by that."""
+        if ports != self._ports:
+            self._ports = ports
+            self._text_lines.replace(self._text(ports))
+            self._show_status()
