@@ -76,10 +76,10 @@ def shell(request: pytest.FixtureRequest, user: Sandbox) -> Iterator[pexpect.spa
 
 
 def completed(shell: pexpect.spawn, typed: str) -> str:
-    """Return the line after Tab, as the shell itself reads its words: Ctrl+A puts a command that prints them first."""
+    """Return the line after Tab, as the shell itself reads its words: a command that prints them is put around it."""
     shell.send(f"{typed}\t")
-    shell.send("\x01printf '<%s>' Line \x05\r")
-    shell.expect(r"<Line>((?:<[^>\r\n]*>)+)")
+    shell.send("\x01printf '<%s>' Line \x05 End\r")
+    shell.expect(r"<Line>((?:<[^>\r\n]*>)+)<End>")
     return " ".join(re.findall(r"<(.*?)>", shell.match[1]))
 
 

@@ -11,12 +11,14 @@ import pytest
 
 from tests.tui.diff_app import ScreenApp, painted
 from tests.tui.fake_client import FakeClient
+from tests.tui.pictures import at_rest
 from tests.tui.sample_session import Script
 from tests.tui.waiting import until
 from workbench.diff.hunks import compare
 from workbench.errors import WorkbenchError
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.widgets.annotated_diff import AnnotatedDiff
+from workbench.tui.widgets.file_list import FileList
 from workbench.tui.widgets.key_hints import KeyHints
 from workbench.view.review import staging
 from workbench.view.review.review import Review
@@ -421,6 +423,21 @@ async def test_hunk_that_no_longer_applies_is_reported_and_read_again(repository
         await until(pilot, lambda: "Not staged: it has changed since it was shown" in viewer.text_of("status"))
         await until(pilot, lambda: "five" not in painted(viewer.screen.query_one(AnnotatedDiff)), "read again")
         assert repository.indexed("a.txt") == replaced(BASE, FIRST, SECOND)
+
+
+async def test_scope_that_git_cannot_read_replaces_the_files_of_the_one_before(repository: Repository) -> None:
+    viewer = Viewer(repository)
+    files = viewer.screen.query_one
+    async with viewer.app.run_test(size=(120, 40)) as pilot:
+        await viewer.show(pilot, "against HEAD")
+        await until(pilot, lambda: files(FileList).display and "A Whole file" not in viewer.hints())
+        (repository.directory / ".git/HEAD").write_text("nothing\n")
+        await pilot.press("a")
+        await until(pilot, lambda: "git cannot show" in viewer.text_of("empty"))
+        await at_rest(pilot)
+        assert not files(FileList).display
+        assert viewer.text_of("title").strip() == "not staged"
+        assert viewer.hints() == "C Commit   . Scope   Esc Close"
 
 
 async def test_commit_during_a_search_closes_the_viewer(repository: Repository) -> None:
