@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, cast
 
 import acp
@@ -40,6 +41,8 @@ ANSWERS: dict[str, Any] = {
 REQUESTS: dict[str, Any] = {
     "session/update": schema.SessionNotification,
     "session/request_permission": schema.RequestPermissionRequest,
+    "fs/read_text_file": schema.ReadTextFileRequest,
+    "fs/write_text_file": schema.WriteTextFileRequest,
 }
 """The model of each message that the agent sends on its own."""
 
@@ -103,6 +106,36 @@ class Editor:
     updates: list[Any] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     methods: dict[Any, str] = field(default_factory=dict)
+    buffers: dict[str, str] | None = None
+    """The contents of the files that are open, by path; None for an editor that offers no files to the agent."""
+    can_save: bool = True
+    reads: list[str] = field(default_factory=list)
+
+    @property
+    def capabilities(self) -> schema.ClientCapabilities:
+        """What the editor can do."""
+        has_files = self.buffers is not None
+        files = schema.FileSystemCapabilities(read_text_file=has_files, write_text_file=has_files)
+        return schema.ClientCapabilities(fs=files)
+
+    async def read_text_file(self, path: str, **_: Any) -> schema.ReadTextFileResponse:
+        """Return what is in the editor, or else on the disk."""
+        assert self.buffers is not None
+        self.reads.append(path)
+        try:
+            text = self.buffers[path] if path in self.buffers else Path(path).read_text()
+        except OSError as error:
+            raise acp.RequestError.resource_not_found(path) from error
+        return schema.ReadTextFileResponse(content=text)
+
+    async def write_text_file(self, path: str, content: str, **_: Any) -> schema.WriteTextFileResponse:
+        """Put a text into the editor and save it."""
+        assert self.buffers is not None
+        if not self.can_save:
+            raise acp.RequestError.internal_error()
+        self.buffers[path] = content
+        Path(path).write_text(content)
+        return schema.WriteTextFileResponse()
 
     async def session_update(self, session_id: str, update: Any, **_: Any) -> None:
         self.updates.append(update)
@@ -218,13 +251,15 @@ def served(sandbox: Sandbox, *args: str) -> Iterator[socket.socket]:
 
 
 @asynccontextmanager
-async def editor(sandbox: Sandbox, *args: str, answers: tuple[Answer, ...] = ()) -> AsyncIterator[Connected]:
+async def editor(
+    sandbox: Sandbox, *args: str, answers: tuple[Answer, ...] = (), buffers: dict[str, str] | None = None
+) -> AsyncIterator[Connected]:
     """Connect an editor to the agent with these arguments; its messages are valid at the end."""
-    client = Editor(list(answers))
+    client = Editor(list(answers), buffers=buffers)
     with served(sandbox, *args) as connection:
         reader, writer = await asyncio.open_connection(sock=connection, limit=LONGEST_LINE)
         agent = acp.connect_to_agent(client, writer, reader, observers=[client.check], use_unstable_protocol=True)
-        await agent.initialize(protocol_version=1)
+        await agent.initialize(protocol_version=1, client_capabilities=client.capabilities)
         yield Connected(client, agent)
         await agent.close()
         writer.close()

@@ -22,6 +22,7 @@ from acp import (
 from acp.schema import (
     AgentCapabilities,
     AuthMethodAgent,
+    ClientCapabilities,
     CloseSessionResponse,
     ForkSessionResponse,
     Implementation,
@@ -66,8 +67,8 @@ _SETUP: Final = AuthMethodAgent(
     description="Run `ohw` in a terminal once: it finds API keys and local servers, and saves the model that works. "
     "Or set OHW_MODEL and the provider's API key in the environment of the editor.",
 )
-_NOT_USED: Final = {"ohw": {"usesClientFiles": False, "usesClientTerminals": False}}
-"""What is said in `initialize`: files are read and written on disk, where the approval's fingerprint can be checked."""
+_USED: Final = {"ohw": {"usesClientFiles": True, "usesClientTerminals": False}}
+"""What is said in `initialize`: files are compared with the editor's, and commands run in the agent's own shell."""
 
 
 @contextmanager
@@ -88,6 +89,8 @@ class EditorAgent:
         self._locations = locations
         self._read_settings = read_settings
         self._editor: Client | None = None
+        self._has_files = False
+        """Whether the editor reads and writes files, with the changes that are not saved."""
         self._opened: EditorSessions | None = None
         self._offers: set[asyncio.Task[None]] = set()
 
@@ -101,17 +104,19 @@ class EditorAgent:
             assert self._editor is not None
             from workbench.acp.sessions import EditorSessions
 
-            self._opened = EditorSessions(self._locations, self._read_settings, self._editor)
+            self._opened = EditorSessions(self._locations, self._read_settings, self._editor, has_files=self._has_files)
         return self._opened
 
-    async def initialize(self, **_: Any) -> InitializeResponse:
+    async def initialize(self, client_capabilities: ClientCapabilities | None = None, **_: Any) -> InitializeResponse:
         """Return what this agent can do; of the protocol it speaks one version, whatever the editor asks for."""
+        files = client_capabilities.fs if client_capabilities is not None else None
+        self._has_files = bool(files and files.read_text_file and files.write_text_file)
         return InitializeResponse(
             protocol_version=PROTOCOL_VERSION,
             agent_capabilities=_CAPABILITIES,
             auth_methods=[_SETUP],
             agent_info=Implementation(name="ohw", title="Workbench", version=__version__),
-            field_meta=_NOT_USED,
+            field_meta=_USED,
         )
 
     async def authenticate(self, method_id: str, **_: Any) -> AuthenticateResponse:

@@ -17,6 +17,7 @@ from workbench.acp.errors import RunFailed
 from workbench.acp.options import ConfigOption, change_of, config_options, mode_state
 from workbench.acp.prompts import MessageReader, PromptMessage
 from workbench.acp.turn import PromptTurn
+from workbench.acp.unsaved import UnsavedChanges
 from workbench.acp.updates import SessionUpdate, UpdateStream, notice
 from workbench.agent.custom_commands import CustomCommands
 from workbench.client.client import Client, EventHistory, Incoming
@@ -25,6 +26,7 @@ from workbench.config.settings import Settings
 from workbench.errors import UsageError
 from workbench.protocol.commands import Command, Interrupt, SendMessage
 from workbench.protocol.events import Event, Rewound, RunEnded, SettingsChanged
+from workbench.protocol.live import CheckUnsaved
 from workbench.session.storage.paging import Branch
 from workbench.view.follower import start_over
 from workbench.view.reducer import apply
@@ -45,9 +47,12 @@ class EditorSession:
         settings: Settings,
         custom: CustomCommands,
         reader: MessageReader,
+        has_files: bool = False,
         notices: Iterable[str] = (),
     ) -> None:
-        """`notices` are lines for the user, which the first prompt shows."""
+        """The editor `has_files` if it reads and writes files; `notices` are lines for the user, which the first
+        prompt shows.
+        """
         self.id = state.session_id
         self._client = client
         self._state = state
@@ -58,6 +63,7 @@ class EditorSession:
         self._notices = list(notices)
         self._updates = UpdateStream(state)
         self._asker = QuestionAsker(client, state, editor, self._send, self._updates.asked)
+        self._unsaved = UnsavedChanges(client, state, editor, self._send) if has_files else None
         self._turn: PromptTurn | None = None
         self._changes: list[asyncio.Future[None]] = []
         """Changes of settings that the engine has not answered."""
@@ -110,12 +116,12 @@ class EditorSession:
             return await self._run(message, command, self._turn)
         finally:
             self._turn = None
-            self._asker.withdraw()
+            self._withdraw()
 
     def cancel(self) -> None:
         """Stop what the prompt has begun; nothing is decided. Without a prompt that runs, nothing happens."""
         if self._turn is not None:
-            self._asker.withdraw()
+            self._withdraw()
             self._client.send(Interrupt())
             self._turn.cancel()
 
@@ -133,10 +139,16 @@ class EditorSession:
         """Leave the session; with `stop` its run ends."""
         if self._follower is not None:
             self._follower.cancel()
-        self._asker.withdraw()
+        self._withdraw()
         if self._turn is not None:
             self._turn.end("cancelled")
         self._client.close(stop=stop)
+
+    def _withdraw(self) -> None:
+        """Withdraw what the user is asked now."""
+        self._asker.withdraw()
+        if self._unsaved is not None:
+            self._unsaved.withdraw()
 
     async def _run(self, message: PromptMessage, command: CommandEffect | None, turn: PromptTurn) -> StopReason:
         lines, self._notices = self._notices, []
@@ -179,6 +191,8 @@ class EditorSession:
 
     async def _receive(self, message: Incoming) -> None:
         changed = apply(self._state, message)
+        if isinstance(message, CheckUnsaved) and self._unsaved is not None:
+            self._unsaved.start(message, asks=self._turn is not None)
         if isinstance(message, Rewound) and message.scope != "files":
             await self._read_again()
         for update in self._updates.of(message, changed):

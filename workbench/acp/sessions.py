@@ -46,8 +46,13 @@ _NOT_NEVER: Final = (
 class EditorSessions:
     """Opens sessions for one editor."""
 
-    def __init__(self, locations: Locations, read_settings: Callable[[], Settings], editor: Editor) -> None:
-        """`read_settings` reads the settings again for each session."""
+    def __init__(
+        self, locations: Locations, read_settings: Callable[[], Settings], editor: Editor, *, has_files: bool
+    ) -> None:
+        """`read_settings` reads the settings again for each session; the editor `has_files` if it reads and writes
+        files.
+        """
+        self._has_files = has_files
         self._locations = locations
         self._read_settings = read_settings
         self._editor = editor
@@ -155,7 +160,9 @@ class EditorSessions:
         if wants_never(settings, is_new=is_new):
             settings = without_never(settings)
             notices.append(_NOT_NEVER)
-        client = EngineClient(Launch(self._locations, settings, name, str(directory), is_new=is_new))
+        has_files = self._has_files
+        launch = Launch(self._locations, settings, name, str(directory), is_new=is_new, checks_unsaved=has_files)
+        client = EngineClient(launch)
         offers = ServerOffers(lambda: settings, directory)
         images = state_directory(self._locations, name) / "images"
         session = EditorSession(
@@ -165,6 +172,7 @@ class EditorSessions:
             settings=settings,
             custom=CustomCommands(lambda: settings, directory, self._locations),
             reader=MessageReader(directory, images, offers.is_resource),
+            has_files=has_files,
             notices=notices,
         )
         try:

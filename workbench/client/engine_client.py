@@ -65,6 +65,7 @@ class EngineConnection:
         """
         path = socket_path(launch.locations, launch.session_id)
         until = time.monotonic() + timeout
+        hello = Hello(seen=last_seq, is_viewer=is_viewer, checks_unsaved=launch.checks_unsaved)
         while time.monotonic() < until:
             connection = connect(path, timeout)
             if connection is None and is_viewer:
@@ -73,7 +74,7 @@ class EngineConnection:
                 # Raises if the engine refuses, for instance because another process holds the session.
                 start_engine(launch)
                 connection = connect(path, timeout)
-            greeted = _greet(connection, Hello(seen=last_seq, is_viewer=is_viewer)) if connection else None
+            greeted = _greet(connection, hello) if connection else None
             if greeted is not None:
                 return greeted
             # The engine was about to end: the next one can start once it has released the session.

@@ -23,11 +23,15 @@ _DROP = 64_000_000
 class FrontEnd:
     """One connection; `last_seq` is the number of the last event sent to it."""
 
-    def __init__(self, writer: asyncio.StreamWriter, last_seq: int, *, is_viewer: bool = False) -> None:
+    def __init__(
+        self, writer: asyncio.StreamWriter, last_seq: int, *, is_viewer: bool = False, checks_unsaved: bool = False
+    ) -> None:
         self._writer = writer
         self.last_seq = last_seq
         self.is_viewer = is_viewer
         """Whether it can never be in control."""
+        self.checks_unsaved = checks_unsaved
+        """Whether it is the front end of an editor that is asked about unsaved files."""
         self.is_leaving = False
         """Whether it only waits for the engine's end."""
         self.control = ControlState()
@@ -125,6 +129,11 @@ class FrontEnds:
 
     def __len__(self) -> int:
         return sum(not (screen.is_leaving or screen.is_viewer) for screen in self._screens)
+
+    @property
+    def checks_unsaved(self) -> bool:
+        """Whether one of them is asked about unsaved files; may be read in any thread."""
+        return any(screen.checks_unsaved for screen in tuple(self._screens))
 
     def add(self, screen: FrontEnd) -> None:
         """Attach a front end; it receives what the running streams have brought so far."""

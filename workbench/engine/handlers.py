@@ -42,6 +42,7 @@ from workbench.protocol.commands import (
     RunUserCommand,
     SendMessage,
     UnqueueMessage,
+    UnsavedChecked,
 )
 from workbench.protocol.live import ListeningPorts, PromptReady, RewindReady
 from workbench.session.actions.decide import AlwaysRule
@@ -196,6 +197,11 @@ def _note_written(command: NoteWritten, context: Context) -> None:
         note_digest(command.path, bytes.fromhex(command.digest))
     except ValueError as error:
         raise WorkbenchError("not the hash of a file") from error
+
+
+@handle.register
+def _unsaved_checked(command: UnsavedChecked, context: Context) -> None:
+    context.session.unsaved_files.end_check(command.request)
 
 
 @handle.register

@@ -42,6 +42,8 @@ class Launch:
     is_new: bool = False
     has_user: bool = True
     """Whether a user is there, now or later, to answer what a running call asks; otherwise it is refused."""
+    checks_unsaved: bool = field(default=False, compare=False)
+    """Whether the front end that connects is asked about unsaved files; the engine learns it from the greeting."""
     variables: Mapping[str, str] = field(default_factory=lambda: python_variables(os.environ), compare=False)
     """The user's `PYTHON*` variables: for the user's programs, not for the engine."""
 

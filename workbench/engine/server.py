@@ -28,6 +28,7 @@ from workbench.protocol.commands import (
     NoteWritten,
     Refused,
     RequestControl,
+    UnsavedChecked,
     decode_command,
     decode_hello,
 )
@@ -43,6 +44,8 @@ _HELLO = 10.0
 _ARRIVAL = 0.1  # seconds in which a connection that has been made is noticed, before an engine without any other ends
 _OF_AN_AGENT = "this process belongs to an agent: only a screen that you started yourself may open this session"
 _STEP_END = 1.2  # seconds an interrupted step may take before the tools are closed under it
+_FROM_ALL = (NoteWritten, UnsavedChecked, *QUERIES)
+"""Commands that a front end may send without being in control, unless it is a viewer."""
 SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 
@@ -63,6 +66,7 @@ class Server:
         self._worker = Worker(opened.session, self._rested, opened.fail, describe)
         opened.delegates.on_wait(self._rested)
         opened.session.watch.start(self._worker.wake)
+        opened.session.unsaved_files.is_offered = lambda: screens.checks_unsaved
         self._ended: asyncio.Future[int] = self._loop.create_future()
         self._is_expecting = True
         self._arriving = 0
@@ -124,7 +128,7 @@ class Server:
         try:
             hello = await self._admit(reader, writer)
             if hello is not None:
-                await self._converse(reader, FrontEnd(writer, hello.seen, is_viewer=hello.is_viewer))
+                await self._converse(reader, _front_end(writer, hello))
         except (OSError, ValueError, TimeoutError) as error:
             logger.info("a screen went away: %s", error)
         finally:
@@ -198,8 +202,7 @@ class Server:
         if isinstance(command, RequestControl):
             self._screens.grant_control(screen)
             return
-        # any screen of the user may change the user's settings
-        if not (self._screens.has_control(screen) or isinstance(command, (NoteWritten, *QUERIES))):
+        if not (self._screens.has_control(screen) or isinstance(command, _FROM_ALL)):
             raise WorkbenchError("read-only: another screen controls this session; /pen takes control")
         handle(command, Context(self._opened, screen))
 
@@ -217,6 +220,10 @@ class Server:
             self._end(0)
         self._end_if_alone()
         return stays
+
+
+def _front_end(writer: asyncio.StreamWriter, hello: Hello) -> FrontEnd:
+    return FrontEnd(writer, hello.seen, is_viewer=hello.is_viewer, checks_unsaved=hello.checks_unsaved)
 
 
 def _with_line(message: Outgoing) -> tuple[Outgoing, bytes]:

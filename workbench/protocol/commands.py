@@ -33,6 +33,8 @@ class Hello(TaggedData):
     notices: tuple[str, ...] = ()
     is_viewer: bool = False
     """Whether the front end only shows the session, and can never be in control of it."""
+    checks_unsaved: bool = False
+    """Whether it answers `CheckUnsaved`: it is the front end of an editor that shows its unsaved changes."""
 
 
 class Refused(TaggedData):
@@ -216,6 +218,12 @@ class NoteWritten(Command):
     path: str
     digest: str
     """The SHA-256 of the content in hexadecimal digits."""
+
+
+class UnsavedChecked(Command):
+    """The files of a `CheckUnsaved` are on the disk as the user wants them; sent whether or not it is in control."""
+
+    request: int
 
 
 class RequestControl(Command):

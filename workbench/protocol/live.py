@@ -148,6 +148,15 @@ class ControlState(LiveBase):
     """Whether it can never be in control."""
 
 
+class CheckUnsaved(LiveBase):
+    """The agent is about to read or edit these files: the editor's front end settles with the user what belongs on the
+    disk if the editor has changes that are not saved, and then sends `UnsavedChecked`.
+    """
+
+    request: int
+    paths: tuple[str, ...]
+
+
 LiveEvent: TypeAlias = (
     TextDelta
     | ReasoningDelta
@@ -161,4 +170,5 @@ LiveEvent: TypeAlias = (
     | MatchingFiles
     | ListeningPorts
     | ControlState
+    | CheckUnsaved
 )

@@ -246,7 +246,7 @@ class Session:
     def __init__(self, parts: SessionParts) -> None:
         self._parts = parts
         self._log, self._actions, self.open_questions = parts.log, parts.actions, parts.questions
-        self.files, self.changes = parts.files, parts.changes
+        self.files, self.changes, self.unsaved_files = parts.files, parts.changes, parts.actions.unsaved_files
         self.user_commands, self.watch = parts.user_commands, parts.watch
         self.rewinder = Rewinder(parts.log, parts.files, parts.tools, parts.recall, self._announce)
         self.reopen_model = parts.turn.reopen_model

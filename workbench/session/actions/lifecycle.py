@@ -50,6 +50,7 @@ from workbench.session.actions.run import (
     runs_beside,
 )
 from workbench.session.actions.stale_files import NOT_MERGED, has_conflicts, stale_reasons
+from workbench.session.actions.unsaved_files import UnsavedFiles
 from workbench.session.assessments import Assessments
 from workbench.session.log import Log
 from workbench.session.loop_watch import Failures
@@ -101,6 +102,7 @@ class Actions:
         self.rules = rules
         self.rater = Rater(log.state, rules, refusals, assessments)
         self._gate = HookGate(hooks, log, self.rater)
+        self.unsaved_files = UnsavedFiles(log, on_live)
         self._copies = copies
         self.protection = Protection(log, self.rater, writer.state_dir, put_back)
         self._on_live = on_live
@@ -118,7 +120,7 @@ class Actions:
         """
         if proposed.error:
             return [self._failed(proposed, proposed.error)]
-        if self._gate.awaits(proposed):
+        if self.unsaved_files.awaits(proposed) or self._gate.awaits(proposed):
             return []
         events = self._assessment(proposed, ask=ask, edited=edited)
         return [] if self._gate.holds(proposed, events) else events
@@ -216,10 +218,10 @@ class Actions:
         return self._checked(action) if action.may_run else None
 
     def _prepares(self, cancel: Cancel) -> bool:
-        """Run the next action's hooks or do its preparation, which may be slow, without the lock; return False if it
-        needs neither.
+        """Have the next action's files checked, run its hooks or do its preparation, which may be slow, without the
+        lock; return False if it needs none of these.
         """
-        if self._gate.run(self._assessment, cancel):
+        if self.unsaved_files.check(cancel) or self._gate.run(self._assessment, cancel):
             return True
         with self._log.lock:
             action = self._log.state.next_action

@@ -142,7 +142,7 @@ class DiffViewerScreen(ModalScreen[None]):
     def update_files(self, files: Sequence[FileState]) -> None:
         """Replace the files; the cursor stays in its file if that is still among them."""
         self._files.update(files)
-        self._show_list()
+        self._list.show(len(self._files.files))
         if self._files.files:
             self._show_files()
         else:
@@ -151,16 +151,11 @@ class DiffViewerScreen(ModalScreen[None]):
     def _show_nothing(self, reason: str) -> None:
         self._has_files = False
         self._files.update(())
-        self._show_list()
+        self._list.show(0)
         self._empty.update(Content(reason))
         self._page.show([])
         self.set_class(True, "-empty")
         self._progress.show_title(self._scope_name)
-        self._status.show_keys()
-
-    def _show_list(self) -> None:
-        self._list.display = len(self._files.files) > 1
-        self._list.show(len(self._files.files))
 
     @property
     def _scope_name(self) -> str:

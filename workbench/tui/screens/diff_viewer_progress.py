@@ -69,11 +69,13 @@ class ReviewProgress:
 
     def show_title(self, scope: str) -> None:
         """Show in the title the scope, the number of files to review, the current file and hunk, and who changed the
-        file.
+        file; without a file, most keys do nothing.
         """
         files, file = self._files, self._files.current
         if file is not None:
             self._list.choose(files.chosen)
+        else:
+            self._status.show_keys()
         diff = files.diffs[files.chosen] if file is not None else None
         is_past = bool(self._status.fixed)
         more = self._status.index.more if self._status.index is not None else 0

@@ -55,7 +55,8 @@ class FileList(ScrollView, can_focus=False):
         self._removed_cells = REMOVED_CELLS
 
     def show(self, count: int) -> None:
-        """Show this many files, and read their rows again."""
+        """Show this many files, and read their rows again; one file needs no list."""
+        self.display = count > 1
         self._count, self._removed_cells = count, REMOVED_CELLS
         self.virtual_size = Size(1, count)
         self.refresh(layout=True)

@@ -1,0 +1,87 @@
+"""Changes that an editor has not saved: before the agent reads or edits a file, the editor is asked about them.
+
+The file tools read the disk, where a decision's fingerprint can be checked. So the user decides what belongs there
+first: an action that names files of the workspace waits until the editor's front end has checked them. It waits again
+before it runs if the user was asked meanwhile.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
+
+from workbench.llm.model import Cancel
+from workbench.protocol.events import ActionProposed
+from workbench.protocol.live import CheckUnsaved, LiveEvent
+from workbench.risk.actions import named_paths
+from workbench.risk.paths import within
+from workbench.session.log import Log
+from workbench.session.state import OpenAction
+from workbench.tools.manifest import kind_of
+
+_POLL: Final = 0.1
+"""Seconds between two looks at whether the run is cancelled or the editor gone."""
+_Check: TypeAlias = tuple[str, str]
+"""The ID of an action, and the fingerprint that was approved if it is about to run."""
+
+
+class UnsavedFiles:
+    """The files of a session's actions, as far as an editor may have changes in them that are not saved."""
+
+    def __init__(self, log: Log, on_live: Callable[[LiveEvent], None]) -> None:
+        self.is_offered: Callable[[], bool] = lambda: False
+        """Returns whether a front end is attached that checks files."""
+        self._log = log
+        self._on_live = on_live
+        self._numbers = itertools.count(1)
+        self._request = 0
+        self._answered = threading.Event()
+        self._checked: set[_Check] = set()
+
+    def awaits(self, proposed: ActionProposed) -> bool:
+        """Return whether files have to be checked before the action is assessed."""
+        is_due = (proposed.action_id, "") not in self._checked
+        return is_due and bool(self._files(proposed.tool, proposed.arguments))
+
+    def check(self, cancel: Cancel) -> bool:
+        """Have the files of the next action checked, and wait for the end; return False if nothing is due."""
+        with self._log.lock:
+            due = self._due(self._log.state.next_action)
+            batch = self._log.state.batch
+            self._checked = {each for each in self._checked if each[0] in batch}
+        if due is None:
+            return False
+        check, files = due
+        self._checked.add(check)
+        self._answered.clear()
+        self._request = next(self._numbers)
+        self._on_live(CheckUnsaved(request=self._request, paths=files))
+        while not self._answered.wait(_POLL) and self.is_offered() and not cancel.is_set:
+            continue
+        return True
+
+    def end_check(self, request: int) -> None:
+        """Let the action continue whose files were checked; called from another thread."""
+        if request == self._request:
+            self._answered.set()
+
+    def _due(self, action: OpenAction | None) -> tuple[_Check, tuple[str, ...]] | None:
+        if action is None or action.is_waiting or action.proposed.error:
+            return None
+        decided = action.decided if action.may_run else None
+        check = (action.proposed.action_id, decided.fingerprint if decided else "")
+        # What a mode or rule has allowed runs at once, after the check before its assessment.
+        is_due = check not in self._checked and (action.was_asked or decided is None)
+        files = self._files(action.proposed.tool, action.arguments) if is_due else ()
+        return (check, files) if files else None
+
+    def _files(self, tool: str, arguments: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the real paths of the files of the workspace that an action reads or edits."""
+        if kind_of(tool) != "edit" or not self.is_offered():
+            return ()
+        workspace = self._log.state.workspace
+        paths = (os.path.realpath(path) for path in named_paths(arguments, workspace) if "\0" not in path)
+        return tuple(path for path in paths if within(path, workspace) and not os.path.isdir(path))  # noqa: PTH112 - hot
