@@ -22,7 +22,7 @@ from workbench.tui.screens.help import HelpScreen
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.screens.provider_form import ModelInput, ProviderForm
 from workbench.tui.settings.apply import apply_settings
-from workbench.tui.settings.providers import Way, new_profile, profile_changes, read_way, ways, wrong_way
+from workbench.tui.settings.providers import OTHER, Way, new_profile, profile_changes, read_way, ways, wrong_way
 from workbench.tui.settings.settings_model import SettingsModel
 from workbench.tui.widgets.key_field import KeyField, StorageField
 from workbench.tui.widgets.prompt import Prompt
@@ -386,6 +386,31 @@ async def test_further_providers_follow_on_request(where):
         await pilot.press("2")
         await wait_until(pilot, lambda: app.screen.query_one(ProviderForm).border_title == "Mistral")
         assert app.screen.query_one(KeyField).has_focus
+
+
+async def test_cursor_stays_on_its_row_when_the_models_that_were_looked_for_come(where):
+    goes_on = threading.Event()
+
+    def find():
+        goes_on.wait()
+        return [WORKS, WANTS_KEY]
+
+    app, _ = first_app(where, find)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait_until(pilot, lambda: isinstance(app.screen, FirstRunScreen) and "Demo" in text_on(app))
+        await pilot.press("end", "up")
+        goes_on.set()
+        await ready(pilot, "OpenAI")
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: app.screen.has_class("-form"))
+        assert app.screen.query_one(ProviderForm).way.title == OTHER.title
+
+
+async def test_cursor_that_was_not_moved_is_on_the_first_model(where):
+    app, _ = first_app(where, [WORKS, WANTS_KEY])
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await ready(pilot, "OpenAI")
+        assert screen._rows[screen.query_one("#first-rows", OptionList).highlighted] == WORKS
 
 
 async def test_escape_leads_to_the_welcome_text_and_setup_back_again(where):

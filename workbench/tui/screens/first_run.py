@@ -72,6 +72,7 @@ _NOTHING: Final = (
     "and rescan, or run the demo."
 )
 _POLL: Final = 0.05
+_MOVES: Final = frozenset({"up", "down", "pageup", "pagedown", "home", "end"})
 """Seconds between two checks of whether the quiet time is over."""
 _MORE: Final = Way("", title="More providers…")
 _WIDEST_TITLE: Final = 34
@@ -103,6 +104,8 @@ class FirstRunScreen(ModalScreen[Way | None]):
         self._early = FormEarlyInput(form.typed if form else None, lambda: self.dismiss(None), self._end_early_input)
         self._ways: Sequence[Way] = ()
         self._rows: Sequence[Way] = ()
+        self._has_moved = False
+        """Whether the user has moved the cursor of the list, which then stays on its row."""
         self._has_more = True
         self._model_tests = ModelTests()
         self._is_listing = self._waits_for_list = False
@@ -163,6 +166,8 @@ class FirstRunScreen(ModalScreen[Way | None]):
         number = int(event.key) if event.key.isdecimal() and len(event.key) == 1 else 0
         if event.key == "enter" and not is_heard and not (self._is_editing and self._form.key):
             event.stop()
+        elif not self._is_editing and event.key in _MOVES:
+            self._has_moved = True
         elif not self._is_editing and 0 < number <= len(self._rows):
             event.stop()
             if is_heard or self._rows[number - 1] is not DEMO:  # a form does nothing by itself
@@ -197,12 +202,14 @@ class FirstRunScreen(ModalScreen[Way | None]):
             self._show_note("" if any(way.is_ready for way in ways) else _NOTHING)
 
     def _fill(self) -> None:
+        rows = self.query_one("#first-rows", OptionList)
+        number = rows.highlighted or 0
+        current = self._rows[number] if self._has_moved and number < len(self._rows) else None
         offered = [way for way in self._ways if is_offered_first(way) or not self._has_more]
         self._rows = [*offered, *[_MORE] * (len(offered) < len(self._ways)), OTHER, DEMO]
-        rows = self.query_one("#first-rows", OptionList)
-        before = min(rows.highlighted or 0, len(self._rows) - 1)
+        number = self._rows.index(current) if current in self._rows else min(number, len(self._rows) - 1)
         rows.set_options(_options(self._rows))
-        rows.highlighted = None if self._is_editing and self._opened else before
+        rows.highlighted = None if self._is_editing and self._opened else number
 
     @on(OptionList.OptionSelected, "#first-rows")
     def on_chosen(self, chosen: OptionList.OptionSelected) -> None:
