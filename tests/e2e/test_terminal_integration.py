@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import os
 import signal
+import sys
 import termios
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
@@ -20,9 +22,22 @@ from tests.terminal.terminal import Terminal
 GIVEN_BACK = (b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?2004l", b"\x1b[?1004l", b"\x1b[23;2t")
 
 
-def screen(sandbox: Sandbox, *turns: dict, **env: str) -> Terminal:
+UNDER_A_SHELL = {
+    "python": "/bin/bash",
+    "program": ["--norc", "-ic", f'{sys.executable} -m workbench "$@"; echo back in the shell; read; fg', "bash"],
+}
+"""An interactive shell that runs the screen as a job, and continues it after a line is typed."""
+
+
+def screen(
+    sandbox: Sandbox,
+    *turns: dict,
+    python: str = sys.executable,
+    program: Sequence[str] = ("-m", "workbench"),
+    **env: str,
+) -> Terminal:
     args = ("go", "--model", sandbox.script(*turns), "--mode", "high", "--workspace", str(sandbox.project))
-    return Terminal(args, 110, 34, sandbox.env | env)
+    return Terminal(args, 110, 34, sandbox.env | env, python=python, program=program)
 
 
 def sent(terminal: Terminal, sequence: str, seconds: float = 30.0) -> None:
@@ -167,7 +182,7 @@ def test_size_comes_from_the_terminal_not_the_environment(sandbox: Sandbox, env:
 @pytest.mark.parametrize("by_key", [True, False], ids=["ctrl+z", "SIGTSTP"])
 def test_suspended_session_continues(sandbox: Sandbox, by_key: bool):
     go, waits = held(sandbox)
-    with screen(sandbox, bash(waits), finish("All done.")) as terminal:
+    with screen(sandbox, bash(waits), finish("All done."), **(UNDER_A_SHELL if by_key else {})) as terminal:
         wait_for((sandbox.project / "begun").exists, "the command to run")
         terminal.wait_for("touch begun")
         terminal.type("half a thought")
@@ -175,21 +190,36 @@ def test_suspended_session_continues(sandbox: Sandbox, by_key: bool):
         before = len(terminal.raw)
         if by_key:
             terminal.press("ctrl+z")
+            terminal.wait_for("back in the shell")
         else:
             os.kill(terminal.pid, signal.SIGTSTP)
-        wait_for_stop(terminal)
+            wait_for_stop(terminal)
         assert not terminal.screen.is_alternate
         assert [end for end in GIVEN_BACK if end not in terminal.raw[before:]] == []
         assert terminal.raw[before:].count(b"\x1b[23;2t") == 1  # the title below is somebody else's
         go.touch()
         terminal.resize(90, 30)
-        os.kill(terminal.pid, signal.SIGCONT)
+        if by_key:
+            terminal.type("go on\r")
+        else:
+            os.kill(terminal.pid, signal.SIGCONT)
         terminal.wait_for("All done.")
         terminal.wait_for("half a thought")
         assert terminal.screen.is_alternate
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
         assert "Traceback" not in terminal.text()
+
+
+def test_key_to_suspend_stops_nothing_that_no_shell_would_continue(sandbox: Sandbox):
+    with screen(sandbox, finish("All done.")) as terminal:
+        terminal.wait_for("All done.")
+        terminal.press("ctrl+z")
+        terminal.type("still here")
+        terminal.wait_for("still here")
+        assert psutil.Process(terminal.pid).status() != psutil.STATUS_STOPPED
+        terminal.press("ctrl+q")
+        assert terminal.wait_exit() == 0
 
 
 def test_two_hundred_resizes_in_two_seconds_keep_the_question(sandbox: Sandbox):

@@ -17,7 +17,7 @@ from workbench.config.locations import Locations
 from workbench.config.settings import Settings, load_settings
 from workbench.engine.model_test import ModelTestOutcome
 from workbench.llm.key_store import KeyStore, key_name
-from workbench.tui.screens.first_run import FirstRunScreen
+from workbench.tui.screens.first_run import FirstRunScreen, WayList
 from workbench.tui.screens.help import HelpScreen
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.screens.provider_form import ModelInput, ProviderForm
@@ -75,7 +75,7 @@ async def ready(pilot, row: str = "Demo") -> FirstRunScreen:
 async def chosen(pilot, row: str) -> None:
     """Choose a row, and wait until the form that it opens accepts enter."""
     screen = pilot.app.screen
-    number = next(at for at, way in enumerate(screen._rows) if way.title.startswith(row))
+    number = next(at for at, way in enumerate(screen.query_one(WayList).ways) if way.title.startswith(row))
     rows = screen.query_one("#first-rows", OptionList)
     rows.highlighted = number
     await pilot.press("enter")
@@ -410,7 +410,7 @@ async def test_cursor_that_was_not_moved_is_on_the_first_model(where):
     app, _ = first_app(where, [WORKS, WANTS_KEY])
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await ready(pilot, "OpenAI")
-        assert screen._rows[screen.query_one("#first-rows", OptionList).highlighted] == WORKS
+        assert screen.query_one(WayList).ways[screen.query_one("#first-rows", OptionList).highlighted] == WORKS
 
 
 async def test_escape_leads_to_the_welcome_text_and_setup_back_again(where):

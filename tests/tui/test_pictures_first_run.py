@@ -38,7 +38,7 @@ FAILED = "✗ api.openai.com could not be reached (timed out): check your connec
 
 
 def form(screen, row):
-    screen._choose(next(at for at, way in enumerate(screen._rows) if way.title.startswith(row)))
+    screen._choose(next(at for at, way in enumerate(screen._list.ways) if way.title.startswith(row)))
     return screen._form
 
 

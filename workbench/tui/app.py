@@ -34,7 +34,7 @@ from workbench.tui.open_screens import (
 from workbench.tui.problems import Problems
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.session_switcher import SessionSources, SessionSwitcher
-from workbench.tui.signals import Signals
+from workbench.tui.signals import Signals, is_under_a_shell
 from workbench.tui.terminal.filters import ControlFilter
 from workbench.tui.terminal.integration import TerminalApp
 from workbench.tui.textual_seam.driver import TerminalDriver
@@ -236,8 +236,10 @@ class WorkbenchApp(TerminalApp):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Disable the question mark as the help key in text fields, and on screens that pass letters to the prompt.
 
-        Once there is a session, the key of the demo looks back in time.
+        Once there is a session, the key of the demo looks back in time. Without a shell, nothing is suspended.
         """
+        if action == "suspend_process":
+            return is_under_a_shell()
         if action == "demo" and not parameters:
             return self.session.client is None
         if action != "help" or not parameters:

@@ -21,6 +21,15 @@ _RESTORE_TERMINAL = (
 )
 
 
+def is_under_a_shell() -> bool:
+    """Return whether a shell controls this process as a job, so that it can continue it after a stop.
+
+    A program that a terminal, a multiplexer or `ssh -t` starts by itself leads its session: nobody would continue it.
+    """
+    session = os.getsid(0)
+    return os.getpgrp() != session and os.getsid(os.getppid()) == session
+
+
 class Signals:
     """The signal handlers of a running app; the first SIGINT only warns, like ctrl+c, and the second ends the app."""
 

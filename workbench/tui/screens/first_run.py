@@ -78,6 +78,27 @@ _MORE: Final = Way("", title="More providers…")
 _WIDEST_TITLE: Final = 34
 
 
+class WayList(OptionList):
+    """The ways to a model, with the cursor on the first, or on the one that the user has moved it to."""
+
+    def __init__(self) -> None:
+        super().__init__(id="first-rows")
+        self.ways: Sequence[Way] = ()
+        self._has_moved = False
+
+    def on_key(self, event: events.Key) -> None:
+        """Note that the user moves the cursor."""
+        self._has_moved |= event.key in _MOVES
+
+    def show(self, ways: Sequence[Way]) -> None:
+        """Replace the rows, of which there is at least one."""
+        number = self.highlighted or 0
+        current = self.ways[number] if self._has_moved and number < len(self.ways) else None
+        self.ways = ways
+        self.set_options(_options(ways))
+        self.highlighted = ways.index(current) if current in ways else min(number, len(ways) - 1)
+
+
 class FirstRunScreen(ModalScreen[Way | None]):
     """Dismisses with the chosen `Way` after its API key was saved, with `DEMO`, or with None."""
 
@@ -103,9 +124,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
         self._opened = form
         self._early = FormEarlyInput(form.typed if form else None, lambda: self.dismiss(None), self._end_early_input)
         self._ways: Sequence[Way] = ()
-        self._rows: Sequence[Way] = ()
-        self._has_moved = False
-        """Whether the user has moved the cursor of the list, which then stays on its row."""
+        self._list = WayList()
         self._has_more = True
         self._model_tests = ModelTests()
         self._is_listing = self._waits_for_list = False
@@ -117,7 +136,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
             yield Static(
                 Content.styled(_INTRO if self._opened is None else _INTRO_IN_SESSION, "bold"), id="first-intro"
             )
-            yield OptionList(id="first-rows")
+            yield self._list
             yield ProviderForm()
             yield Static(id="first-note")
         yield Static(hint_content(self.app, _KEYS), id="first-keys")
@@ -133,7 +152,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
     def on_mount(self) -> None:
         """Start looking for models, and for a keyring, in threads."""
         self._fill()
-        self.set_focus(self.query_one(OptionList))
+        self.set_focus(self._list)
         self._wait()
         self.run_worker(self._find())
         self.run_worker(self._offer_keyring())
@@ -166,11 +185,9 @@ class FirstRunScreen(ModalScreen[Way | None]):
         number = int(event.key) if event.key.isdecimal() and len(event.key) == 1 else 0
         if event.key == "enter" and not is_heard and not (self._is_editing and self._form.key):
             event.stop()
-        elif not self._is_editing and event.key in _MOVES:
-            self._has_moved = True
-        elif not self._is_editing and 0 < number <= len(self._rows):
+        elif not self._is_editing and 0 < number <= len(self._list.ways):
             event.stop()
-            if is_heard or self._rows[number - 1] is not DEMO:  # a form does nothing by itself
+            if is_heard or self._list.ways[number - 1] is not DEMO:  # a form does nothing by itself
                 self._choose(number - 1)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
@@ -183,8 +200,8 @@ class FirstRunScreen(ModalScreen[Way | None]):
         if self._early.is_awaited:
             self._early.paste(event.text)
             return
-        at = self.query_one("#first-rows", OptionList).highlighted
-        way = self._rows[at] if at is not None and at < len(self._rows) else DEMO
+        at = self._list.highlighted
+        way = self._list.ways[at] if at is not None and at < len(self._list.ways) else DEMO
         if not self._is_editing and way.provider and way not in (DEMO, _MORE) and not way.is_ready:
             self._open(way)
             self._form.query_one(KeyField).paste(event.text)
@@ -202,14 +219,10 @@ class FirstRunScreen(ModalScreen[Way | None]):
             self._show_note("" if any(way.is_ready for way in ways) else _NOTHING)
 
     def _fill(self) -> None:
-        rows = self.query_one("#first-rows", OptionList)
-        number = rows.highlighted or 0
-        current = self._rows[number] if self._has_moved and number < len(self._rows) else None
         offered = [way for way in self._ways if is_offered_first(way) or not self._has_more]
-        self._rows = [*offered, *[_MORE] * (len(offered) < len(self._ways)), OTHER, DEMO]
-        number = self._rows.index(current) if current in self._rows else min(number, len(self._rows) - 1)
-        rows.set_options(_options(self._rows))
-        rows.highlighted = None if self._is_editing and self._opened else number
+        self._list.show([*offered, *[_MORE] * (len(offered) < len(self._ways)), OTHER, DEMO])
+        if self._is_editing and self._opened:
+            self._list.highlighted = None
 
     @on(OptionList.OptionSelected, "#first-rows")
     def on_chosen(self, chosen: OptionList.OptionSelected) -> None:
@@ -218,8 +231,8 @@ class FirstRunScreen(ModalScreen[Way | None]):
             self._choose(chosen.option_index)
 
     def _choose(self, number: int) -> None:
-        way = self._rows[number]
-        self.query_one("#first-rows", OptionList).highlighted = number
+        way = self._list.ways[number]
+        self._list.highlighted = number
         if way is DEMO:
             self.dismiss(DEMO)
         elif way is _MORE:
@@ -230,7 +243,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
 
     def _open(self, way: Way, note: str = "") -> None:
         self.add_class("-form")
-        self.query_one("#first-rows").disabled = True
+        self._list.disabled = True
         self._form.show(way, note)
         if note:
             self._form.reject_key(note)
@@ -297,8 +310,8 @@ class FirstRunScreen(ModalScreen[Way | None]):
         self._early.end()
         self._model_tests.stop()
         self.remove_class("-form")
-        self.query_one("#first-rows").disabled = False
-        self.set_focus(self.query_one("#first-rows"))
+        self._list.disabled = False
+        self.set_focus(self._list)
         self._wait()
 
     async def _test(self, way: Way, key: str) -> None:
