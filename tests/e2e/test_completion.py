@@ -16,7 +16,8 @@ import pytest
 from tests.sandbox import Sandbox
 from tests.system_packages import found_or_installed
 from workbench import __version__
-from workbench.cli.arguments import COMMANDS, SHELLS, parser_of
+from workbench.cli.arguments import SHELLS, parser_of
+from workbench.cli.command_help import COMMANDS
 from workbench.cli.completion import parser_with_values
 from workbench.config.setting_kinds import declared
 from workbench.config.settings import Profile

@@ -10,7 +10,8 @@ import pytest
 
 from tests.sandbox import Sandbox
 from tests.system_packages import found_or_installed
-from workbench.cli.arguments import COMMANDS, parser_of
+from workbench.cli.arguments import parser_of
+from workbench.cli.command_help import COMMANDS
 from workbench.config.setting_kinds import declared
 from workbench.config.settings import Settings
 

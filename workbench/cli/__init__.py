@@ -32,6 +32,7 @@ _FUNCTIONS = {
     "trust": "trust:trust",
     "worktree": "worktree:worktree",
     "sandbox": "sandbox:sandbox",
+    "stats": "stats:stats",
     "decisions": "decisions:decisions",
     "restore": "restore:restore",
     "rewind": "rewind:rewind",

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from workbench import __version__
+from workbench.cli.command_help import COMMANDS, FORMS, HIDDEN
 from workbench.config.setting_kinds import Setting, declared
 from workbench.config.table import Settings
 from workbench.errors import UsageError
@@ -16,53 +17,6 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 _HELP = "A terminal workbench where you and a coding agent work in one directory."
-COMMANDS = {
-    "demo": "watch a scripted agent fix a bug in a small project; needs no model",
-    "run": "let the agent work on PROMPT without a screen",
-    "acp": "serve an editor on standard input and output (Agent Client Protocol)",
-    "sessions": "list sessions; `repair` recovers what can be read of a damaged one",
-    "resume": "resume a session",
-    "attach": "open another screen on a running session, here or over ssh",
-    "serve": "show a session in a browser on this machine; with --read-only it can only be looked at",
-    "export": "export a session as Markdown, HTML, JSON lines, a picture, a recording or a patch",
-    "import": "import a session from JSON lines",
-    "models": "list available models; `test` makes one call, `forget` deletes a saved key",
-    "tools": "list the agent's tools",
-    "mcp": "list MCP servers; `add`, `test`, `login`, `logout`, `changes`, `approve`, `remove` one",
-    "openapi": "list OpenAPI documents; `changes` shows a changed one, `approve` accepts it",
-    "risk": "show the risk rating of a command without running it",
-    "rules": "list the allow, ask and deny rules; `test` and `try` show what they decide",
-    "hooks": "list the programs that run at events, where they come from, and which are ignored",
-    "decisions": "list who or what allowed and denied actions, and why; exports the list",
-    "trust": "list the directories whose own tools, rules and servers are used; `revoke` ends it",
-    "sandbox": "say whether there is a sandbox; `test` tries to get out of it, `run` runs a command inside",
-    "rewind": "move a session back to an earlier message or action, with its files",
-    "fork": "continue a session in a new one, from its end or an earlier event",
-    "replay": "run a session's actions again in a scratch directory and compare with the record",
-    "compare": "compare sessions: outcome, steps, tokens, cost, time, files, and where they differ",
-    "worktree": "list the git worktrees with their sessions and changes; `remove` deletes one",
-    "blame": "show which action, prompt and model, or you, wrote each line of FILE",
-    "restore": "restore what a command deleted, or any path from any version",
-    "completion": "print the script that lets a shell complete commands, options and their values",
-    "doctor": "check what a session needs on this machine, and say what is missing",
-    "config": "list every setting with its value and where it comes from; `get`, `set`, `unset`, `edit` change it",
-    "locate": "show the paths of settings, sessions and logs",
-    "man": "show the manual page",
-    "update": "say how this installation is updated; `--check` asks whether there is a newer version",
-}
-_HIDDEN = {
-    "engine": "serve a screen on another machine, which runs this over ssh",
-    "browser-tab": "show a session in a tab of a browser, for which `ohw serve` runs this",
-}
-"""Commands for programs, which the list of commands does not have."""
-_FORMS = {
-    "markdown": "a transcript for issues and notes",
-    "html": "a transcript as one HTML page; with --at it starts with a picture of the screen",
-    "jsonl": "every event; `ohw import` reads it",
-    "svg": "a picture of the screen",
-    "cast": "a recording of the screen (asciicast 2)",
-    "patch": "the changes to a workspace that --container-copy made",
-}
 _EPILOG = "commands:\n" + "\n".join(f"  ohw {name:<12}{text}" for name, text in COMMANDS.items())
 _EPILOG += '\n\nUse `ohw -- demo` to send "demo" as a message. `ohw COMMAND --help` describes a command.'
 SHELLS = ("bash", "zsh", "fish")
@@ -136,7 +90,7 @@ def command_at(words: Sequence[str]) -> int | None:
             continue
         if word.startswith("ssh://"):
             continue
-        return index if word in COMMANDS or word in _HIDDEN else None
+        return index if word in COMMANDS or word in HIDDEN else None
     return None
 
 
@@ -167,7 +121,7 @@ def parser_of(command: str) -> _Parser:
     else:
         parser = _Parser(
             f"ohw {command}",
-            description=(COMMANDS | _HIDDEN)[command],
+            description=(COMMANDS | HIDDEN)[command],
             epilog=_RISK_LINES if command == "risk" else None,
             formatter_class=shape if command == "risk" else argparse.HelpFormatter,
             allow_abbrev=False,
@@ -388,6 +342,13 @@ def _add_decisions(parser: _Parser) -> None:
     )
 
 
+def _add_stats(parser: _Parser) -> None:
+    parser.add_argument(
+        "--days", metavar="N", type=_count, default=30, help="days up to today; 0 for all (default: 30)"
+    )
+    parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
+
+
 def _add_doctor(parser: _Parser) -> None:
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")
 
@@ -451,6 +412,7 @@ _ARGUMENTS_OF = {
     "rules": _add_rules,
     "sessions": _add_sessions,
     "serve": _add_serve,
+    "stats": _add_stats,
     "trust": _add_trust,
     "sandbox": _add_sandbox,
     "update": _add_update,
@@ -473,7 +435,7 @@ def _add_session(parser: _Parser, command: str) -> None:
 def _add_export(parser: _Parser) -> None:
     parser.add_argument("id", nargs="?", metavar="ID", help="session ID or unique prefix (default: the last one here)")
     forms = parser.add_mutually_exclusive_group()
-    for form, what in _FORMS.items():
+    for form, what in FORMS.items():
         forms.add_argument(f"--{form}", dest="form", action="store_const", const=form, help=what)
     parser.add_argument("--at", metavar="SEQ", help="state of the session at this event (default: the last one)")
     parser.add_argument(

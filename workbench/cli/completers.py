@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from workbench.cli.arguments import COMMANDS
+from workbench.cli.command_help import COMMANDS
 from workbench.config.base_directories import config_directory, data_directory
 from workbench.config.setting_kinds import declared
 from workbench.config.setting_names import names, parse_name

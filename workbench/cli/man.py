@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from workbench import __version__
-from workbench.cli.arguments import COMMANDS, parser_of
+from workbench.cli.arguments import parser_of
+from workbench.cli.command_help import COMMANDS
 from workbench.cli.common import workspace_of
 from workbench.config.setting_kinds import declared
 from workbench.config.table import Settings

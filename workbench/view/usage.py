@@ -96,10 +96,10 @@ def usage_page(
     calls: Sequence[ModelCall], scope: Scope, state: SessionState, width: int, limits: UsageLimits
 ) -> list[Line]:
     """Return the lines of the page, cut to a width."""
-    return [_cut(line, width) for line in _page(calls, scope, state, width, limits)]
+    return [cut(line, width) for line in _page(calls, scope, state, width, limits)]
 
 
-def _cut(line: Line, width: int) -> Line:
+def cut(line: Line, width: int) -> Line:
     """Return the part of a line that fits, with an ellipsis if something was cut."""
     rows: Line = []
     for piece in line:
@@ -110,40 +110,48 @@ def _cut(line: Line, width: int) -> Line:
 
 
 def _page(calls: Sequence[ModelCall], scope: Scope, state: SessionState, width: int, limits: UsageLimits) -> list[Line]:
-    whole = _sum(calls)
-    lines = [*_summary(whole, width, _limit(state, limits.max_cost) if scope == "session" else [])]
+    whole = total_of(calls)
+    lines = [*summary_lines(whole, width, _limit(state, limits.max_cost) if scope == "session" else [])]
     if scope == "session":
         lines += [[], *_context(state, width, limits)]
     if not calls:
         return [*lines, [], [Piece("No model was called.", "dim")]]
-    lines += [[], *_models(_by(calls, _model_of), width)]
+    lines += [[], *_models(totals_by(calls, model_of), width)]
     if scope == "session":
         return [*lines, *_turns(calls, state, width)]
     if scope != "today":
-        days = _by(calls, _day_of)
-        lines += [[], *_table("By day", {day: days[day] for day in sorted(days)}, width, in_order=True)]
-    return [*lines, [], *_table("By session", _by(calls, lambda call: visible(call.session, lines=False)), width)]
+        days = totals_by(calls, day_of)
+        lines += [[], *totals_table("By day", {day: days[day] for day in sorted(days)}, width, in_order=True)]
+    return [
+        *lines,
+        [],
+        *totals_table("By session", totals_by(calls, lambda call: visible(call.session, lines=False)), width),
+    ]
 
 
-def _sum(calls: Iterable[ModelCall]) -> Totals:
+def total_of(calls: Iterable[ModelCall]) -> Totals:
+    """Return the sums of calls."""
     totals = Totals()
     for call in calls:
         totals.add(call)
     return totals
 
 
-def _by(calls: Iterable[ModelCall], key: Callable[[ModelCall], object]) -> dict[str, Totals]:
+def totals_by(calls: Iterable[ModelCall], key: Callable[[ModelCall], object]) -> dict[str, Totals]:
+    """Return the sums of the calls with the same key, in the order in which the keys came."""
     groups: dict[str, Totals] = {}
     for call in calls:
         groups.setdefault(str(key(call)), Totals()).add(call)
     return groups
 
 
-def _model_of(call: ModelCall) -> str:
+def model_of(call: ModelCall) -> str:
+    """Return the model of a call as shown; those of sub-agents are apart."""
     return visible(call.model or "unknown", lines=False) + (" (sub-agents)" if call.agent else "")
 
 
-def _day_of(call: ModelCall) -> str:
+def day_of(call: ModelCall) -> str:
+    """Return the local date of a call."""
     return f"{call.at.astimezone():%Y-%m-%d}"
 
 
@@ -158,7 +166,8 @@ def _limit(state: SessionState, max_cost: float) -> Line:
     return [*line, Piece("  "), *_bar(spent, max_cost, _LIMIT_BAR), Piece(f"  {percent(spent, max_cost)}")]
 
 
-def _summary(whole: Totals, width: int, right: Line) -> Iterator[Line]:
+def summary_lines(whole: Totals, width: int, right: Line) -> Iterator[Line]:
+    """Yield the sums in one line, with `right` at its end if both fit, and what has no price."""
     facts = [f"{tokens(whole.input)} in{_of_cache(whole)}", f"{tokens(whole.output)} out", counted(whole.calls, "call")]
     facts += [minutes(whole.seconds)] if whole.seconds >= 1 else []
     summary: Line = [Piece(pad(whole.price, 9), "bold"), Piece(" · ".join(facts))]
@@ -252,7 +261,7 @@ def _models(groups: dict[str, Totals], width: int) -> Iterator[Line]:
 
 def _turns(calls: Sequence[ModelCall], state: SessionState, width: int) -> Iterator[Line]:
     """Yield what each message of the user cost, by its number; the text of the most expensive one is named."""
-    groups = _by(calls, lambda call: call.turn)
+    groups = totals_by(calls, lambda call: call.turn)
     names = list(groups)[-_MOST_TURNS:]
     most = max(names, key=lambda name: _weight(groups[name]))
     entries = [(_turn(name, groups[name], groups[most]), groups[name]) for name in names]
@@ -285,7 +294,7 @@ def _facts(totals: Totals) -> str:
     return f"{tokens(totals.input)} in · {tokens(totals.output)} out · {counted(totals.calls, 'call')}"
 
 
-def _table(title: str, groups: dict[str, Totals], width: int, *, in_order: bool = False) -> Iterator[Line]:
+def totals_table(title: str, groups: dict[str, Totals], width: int, *, in_order: bool = False) -> Iterator[Line]:
     """Yield a heading and a row for each group, the most expensive first or, `in_order`, the last ones as they came."""
     names = list(groups) if in_order else sorted(groups, key=lambda name: _weight(groups[name]), reverse=True)
     rows = names[-_MOST_ROWS:] if in_order else names[:_MOST_ROWS]

@@ -63,6 +63,8 @@ class RecordedDecision:
     risk: str = "UNKNOWN"
     reasons: tuple[str, ...] = ()
     working_dir: str = ""
+    waited: float = 0.0
+    """Seconds between the question and the user's answer."""
 
 
 @dataclass(frozen=True)
@@ -74,17 +76,19 @@ class Unreadable:
 
 
 def all_decisions(
-    locations: Locations, stopped: Callable[[], bool] = lambda: False
+    locations: Locations, stopped: Callable[[], bool] = lambda: False, *, since: datetime | None = None
 ) -> Iterator[RecordedDecision | Unreadable]:
     """Yield the decisions of all sessions, most recently changed sessions first, each session's latest first.
 
     Sub-agents' decisions come with the session that started them, and those that a fork shares with the session that
-    it was forked from. `stopped` is called before each file.
+    it was forked from. `stopped` is called before each file. With `since`, only decisions made since then are yielded.
     """
-    for path in recent_paths(locations):
+    for path in recent_paths(locations, since):
         if stopped():
             return
-        yield from _of_file(path, with_children=False)
+        for each in _of_file(path, with_children=False):
+            if since is None or isinstance(each, Unreadable) or each.at >= since:
+                yield each
 
 
 def session_decisions(locations: Locations, session_id: str) -> Iterator[RecordedDecision | Unreadable]:
@@ -112,6 +116,14 @@ class _Pending:
     at: str
     decided: dict[str, Any]
     assessed: dict[str, Any] = field(default_factory=dict)
+    assessed_at: str = ""
+
+    @property
+    def waited(self) -> float:
+        """How many seconds the user was asked; 0 if a rule or a mode decided."""
+        if self.decided["by"] != "person" or not self.assessed_at:
+            return 0.0
+        return (datetime.fromisoformat(self.at) - datetime.fromisoformat(self.assessed_at)).total_seconds()
 
 
 class _Reading:
@@ -140,7 +152,8 @@ class _Reading:
             self._decided.setdefault(key, []).append(_Pending(seq, at, event))
         elif event["kind"] == "action_assessed":
             for pending in self._decided.get(key, ()):
-                pending.assessed = pending.assessed or event
+                if not pending.assessed:
+                    pending.assessed, pending.assessed_at = event, at
         else:
             yield from (self._decision(agent[1], event, each) for each in self._decided.pop(key, ()))
 
@@ -171,6 +184,7 @@ class _Reading:
             risk=str(assessed.get("risk") or "UNKNOWN"),
             reasons=tuple(assessed.get("reasons") or ()),
             working_dir=str(assessed.get("working_dir") or ""),
+            waited=pending.waited,
         )
 
     def _string(self, name: str) -> str:

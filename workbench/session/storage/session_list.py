@@ -126,8 +126,8 @@ def newest_first(locations: Locations) -> Iterator[SessionSummary]:
             yield summary
 
 
-def recent_paths(locations: Locations) -> list[Path]:
-    """Return the session files, most recently changed first."""
+def recent_paths(locations: Locations, since: datetime | None = None) -> list[Path]:
+    """Return the session files, most recently changed first; with `since`, only those changed since then."""
     times: dict[str, float] = {}
     with suppress(FileNotFoundError), _scanned(locations.sessions) as entries:
         for entry in entries:
@@ -138,6 +138,8 @@ def recent_paths(locations: Locations) -> list[Path]:
                     # merely reading leaves an empty log beside a file
                     if stat.S_ISREG(info.st_mode) and (info.st_size or name == entry.name):
                         times[name] = max(times.get(name, 0.0), info.st_mtime)
+    if since is not None:
+        times = {name: time for name, time in times.items() if time >= since.timestamp()}
     return [locations.sessions / name for name in sorted(times, key=lambda name: (times[name], name), reverse=True)]
 
 

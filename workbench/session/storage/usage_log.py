@@ -47,6 +47,7 @@ class ModelCall:
     """Input tokens written to the provider's cache."""
     output: int = 0
     seconds: float = 0.0
+    workspace: str = ""
 
 
 def session_calls(locations: Locations, session_id: str) -> Iterator[ModelCall]:
@@ -62,20 +63,10 @@ def all_calls(
     A sub-agent's calls come with the session that started it, and those that a fork shares with the session that it
     was forked from. `stopped` is called before each file.
     """
-    for path in recent_paths(locations):
-        if stopped() or (since is not None and _changed(path) < since.timestamp()):
-            return  # the others were changed even earlier
+    for path in recent_paths(locations, since):
+        if stopped():
+            return
         yield from _of_file(path, since, with_children=False)
-
-
-def _changed(path: Path) -> float:
-    times = []
-    for each in (path, path.with_name(f"{path.name}-wal")):
-        try:
-            times.append(each.stat().st_mtime)
-        except OSError:
-            continue
-    return max(times, default=0.0)
 
 
 def _of_file(path: Path, since: datetime | None, *, with_children: bool) -> Iterator[ModelCall]:
@@ -85,14 +76,15 @@ def _of_file(path: Path, since: datetime | None, *, with_children: bool) -> Iter
         with Store.open(path, readonly=True) as store:
             started = json.loads(next(store.query("SELECT json FROM events WHERE seq = 1"))[0])
             if with_children or not started.get("parent"):
+                workspace = str(started.get("workspace") or "")
                 rows = _ROWS.format(events="events" if with_children else "main.events")
                 begin = since.astimezone(UTC).isoformat() if since is not None else ""
-                yield from (_call(path.stem, row) for row in store.query(rows, begin))
+                yield from (_call(path.stem, workspace, row) for row in store.query(rows, begin))
     except (WorkbenchError, sqlite3.Error, OSError, ValueError, LookupError, TypeError, StopIteration):
         return
 
 
-def _call(session: str, row: tuple[Any, ...]) -> ModelCall:
+def _call(session: str, workspace: str, row: tuple[Any, ...]) -> ModelCall:
     at, turn, agent, model, cost, latency, usage = row
     tokens = json.loads(usage) if usage else {}
     return ModelCall(
@@ -107,4 +99,5 @@ def _call(session: str, row: tuple[Any, ...]) -> ModelCall:
         written=tokens.get("written") or 0,
         output=tokens.get("output") or 0,
         seconds=float(latency or 0),
+        workspace=workspace,
     )
