@@ -15,7 +15,8 @@ from tests.tui.usage_files import call, keep_spent
 from workbench.cli.main import main
 from workbench.config.locations import Locations
 from workbench.view import clock
-from workbench.view.stats import as_json, read_stats, stats_lines
+from workbench.view.stats import as_json, read_stats
+from workbench.view.usage import stats_page
 
 DAY = f"{START.astimezone():%Y-%m-%d}"
 EARLIER = f"{(START - timedelta(days=5)).astimezone():%Y-%m-%d}"
@@ -33,7 +34,7 @@ def numbers(where: Locations, days: int = 30) -> dict[str, Any]:
 
 
 def page(where: Locations, days: int = 30, width: int = 120) -> str:
-    lines = stats_lines(read_stats(where, days), width)
+    lines = stats_page(read_stats(where, days), width)
     return "\n".join("".join(piece.text for piece in line).rstrip() for line in lines)
 
 

@@ -10,7 +10,7 @@ from workbench.session.comparison.final_files import FinalDifference
 from workbench.session.comparison.steps import FirstDifference, SessionStep
 from workbench.session.storage.session_list import SessionSummary
 from workbench.view.comparison import Comparison, Pair, SessionFigures
-from workbench.view.usage import Totals
+from workbench.view.stats import Totals
 
 HERE, THERE = "20261121-negative-amounts-3f2a", "20261121-negative-amounts-8c1d"
 AMOUNTS = '"""Amounts in cents."""\n\nCENTS = 100\n'

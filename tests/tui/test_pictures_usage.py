@@ -13,7 +13,7 @@ from workbench.protocol import events as ev
 @pytest.fixture(autouse=True)
 def _own_directories(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    keep_spent()
+    keep_spent(has_decisions=True)
 
 
 @in_each_look

@@ -18,7 +18,8 @@ from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.status_line import StatusLine
 from workbench.view import clock
 from workbench.view.state import SessionState
-from workbench.view.usage import SCOPES, Scope, UsageLimits, minutes, percent, read_calls, tokens, usage_page
+from workbench.view.stats import SCOPES, Scope, read_usage
+from workbench.view.usage import UsageLimits, minutes, percent, tokens, usage_page
 from workbench.view.wrapping import line_width
 
 PARTS = ContextParts(system=1_000, tools=4_000, messages=8_000, files=2_000, tool_output=35_000)
@@ -37,9 +38,9 @@ def spent(**more) -> Script:
 
 
 def page(scope: Scope, state: SessionState | None = None, width: int = 100, *, max_cost: float = 0.0) -> str:
-    calls = read_calls(Locations.from_environment(), scope, "s1")
+    stats = read_usage(Locations.from_environment(), scope, "s1")
     limits = UsageLimits(max_cost, 80, 30_000, "x")
-    lines = usage_page(calls, scope, state or fold(spent().events), width, limits)
+    lines = usage_page(stats, scope, state or fold(spent().events), width, limits)
     assert all(line_width(line) <= width for line in lines)
     return "\n".join("".join(piece.text for piece in line) for line in lines)
 
@@ -49,7 +50,7 @@ def page(scope: Scope, state: SessionState | None = None, width: int = 100, *, m
 )
 def test_each_scope_counts_every_call_once(scope, cost, calls):
     keep_spent()
-    read = read_calls(Locations.from_environment(), scope, "s1")
+    read = read_usage(Locations.from_environment(), scope, "s1").calls
     assert len(read) == calls
     assert sum(each.cost or 0 for each in read) == pytest.approx(cost)
 
@@ -62,7 +63,7 @@ def test_calls_of_condensations_and_tools_count_too():
         ev.HistoryCondensed(first=2, last=3, summary="x", model="m", usage=usage, cost=0.5),
         ev.ModelAsked(action_id="a", model="m", usage=usage, cost=0.25),
     )
-    assert [each.cost for each in read_calls(Locations.from_environment(), "session", "s1")] == [0.5, 0.25]
+    assert [each.cost for each in read_usage(Locations.from_environment(), "session", "s1").calls] == [0.5, 0.25]
 
 
 def test_session_page_shows_models_messages_context_and_limit():

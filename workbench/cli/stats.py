@@ -8,7 +8,8 @@ import sys
 from argparse import Namespace
 
 from workbench.cli.common import print_error, print_line, settings_of
-from workbench.view.stats import as_json, read_stats, stats_lines
+from workbench.view.stats import as_json, read_stats
+from workbench.view.usage import stats_page
 
 _PLAIN_WIDTH = 120
 
@@ -21,7 +22,7 @@ def stats(arguments: Namespace) -> int:
         print_line(json.dumps(as_json(numbers), ensure_ascii=False))
     else:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else _PLAIN_WIDTH
-        for line in stats_lines(numbers, width):
+        for line in stats_page(numbers, width):
             print_line("".join(piece.text for piece in line).rstrip())
     for each in numbers.unreadable:
         print_error(f"not read: {each.session}: {each.reason}")

@@ -38,7 +38,7 @@ from workbench.text import first_line
 from workbench.view.formatting.sessions import session_state
 from workbench.view.review.review import Scope
 from workbench.view.state import FileState
-from workbench.view.usage import Totals
+from workbench.view.stats import Totals
 from workbench.view.wrapping import count_lines
 
 _COUNTS: Final = """

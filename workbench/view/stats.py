@@ -1,39 +1,67 @@
-"""Statistics over sessions: what they cost by day, model and project, who decided, and how long they waited for you."""
+"""Statistics over sessions: what they cost, who decided in them, and how long they waited for the user."""
 
 from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 from workbench.config.locations import Locations
-from workbench.session.storage.decision_log import RecordedDecision, Unreadable, all_decisions
-from workbench.session.storage.usage_log import ModelCall, all_calls
-from workbench.text import counted, visible_path
-from workbench.view import clock
-from workbench.view.formatting.approval import RISK_ICONS
-from workbench.view.formatting.timeline_rows import RISK_STYLES
-from workbench.view.usage import (
-    Totals,
-    cut,
-    day_of,
-    minutes,
-    model_of,
-    summary_lines,
-    total_of,
-    totals_by,
-    totals_table,
+from workbench.session.storage.decision_log import (
+    RecordedDecision,
+    Unreadable,
+    all_decisions,
+    session_decisions,
 )
-from workbench.view.wrapping import Line, Piece, pad
+from workbench.session.storage.usage_log import ModelCall, all_calls, session_calls
+from workbench.text import visible, visible_path
+from workbench.view import clock
 
-_RISKS: Final = ("HIGH", "MEDIUM", "UNKNOWN", "LOW")
-_DECIDERS: Final = {"person": "you", "rule": "rules", "mode": "modes"}
+Scope: TypeAlias = Literal["session", "today", "week", "all"]
+SCOPES: Final[dict[Scope, str]] = {"session": "this session", "today": "today", "week": "7 days", "all": "all"}
+"""The scopes in Tab order, with their names."""
+_DAYS: Final[dict[Scope, int]] = {"today": 1, "week": 7, "all": 0}
+RISKS: Final = ("HIGH", "MEDIUM", "UNKNOWN", "LOW")
+DECIDERS: Final = {"person": "you", "rule": "rules", "mode": "modes"}
+"""Who decides, as in the log and as shown."""
 _MOST_DAYS: Final = 36_500
-_RISK_WIDTH: Final = 12
-_COUNT_WIDTH: Final = 20
+
+
+@dataclass
+class Totals:
+    """The sums of some calls."""
+
+    cost: float = 0.0
+    unpriced: int = 0
+    """How many calls have no known price."""
+    input: int = 0
+    cached: int = 0
+    written: int = 0
+    """Input tokens written to the provider's cache."""
+    output: int = 0
+    calls: int = 0
+    seconds: float = 0.0
+
+    def add(self, call: ModelCall) -> None:
+        """Add one call."""
+        self.cost += call.cost or 0.0
+        self.unpriced += call.cost is None
+        self.input += call.input
+        self.cached += call.cached
+        self.written += call.written
+        self.output += call.output
+        self.calls += 1
+        self.seconds += call.seconds
+
+    @property
+    def price(self) -> str:
+        """The cost in dollars: `?` if no call has a known price, followed by `+` if only some do."""
+        if self.calls and self.unpriced == self.calls:
+            return "?"
+        return f"${self.cost:.2f}{'+' if self.unpriced else ''}"
 
 
 @dataclass
@@ -64,19 +92,38 @@ class Stats:
     sessions: set[str] = field(default_factory=set)
     unreadable: list[Unreadable] = field(default_factory=list)
 
+    def add(self, calls: Iterable[ModelCall], decisions: Iterable[RecordedDecision | Unreadable]) -> None:
+        """Add what is read of sessions."""
+        for call in calls:
+            self.calls.append(call)
+            self.sessions.add(call.session)
+        for each in decisions:
+            if isinstance(each, Unreadable):
+                self.unreadable.append(each)
+            else:
+                self.decisions.add(each)
+                self.sessions.add(each.session)
 
-def read_stats(locations: Locations, days: int) -> Stats:
-    """Read all sessions of the last days up to today; 0 for all. Blocks for long if there are many."""
+
+def read_usage(
+    locations: Locations, scope: Scope, session_id: str, stopped: Callable[[], bool] = lambda: False
+) -> Stats:
+    """Read the calls and decisions of a scope; blocks, for long if there are many sessions."""
+    if scope != "session":
+        return read_stats(locations, _DAYS[scope], stopped)
+    stats = Stats(0)
+    if session_id:
+        stats.add(session_calls(locations, session_id), session_decisions(locations, session_id))
+    return stats
+
+
+def read_stats(locations: Locations, days: int, stopped: Callable[[], bool] = lambda: False) -> Stats:
+    """Read all sessions of the last days up to today; 0 for all. Blocks, for long if there are many.
+
+    `stopped` is called before each session; once it returns True, the rest is left out.
+    """
     stats, since = Stats(days), _start(days)
-    for call in all_calls(locations, since):
-        stats.calls.append(call)
-        stats.sessions.add(call.session)
-    for each in all_decisions(locations, since=since):
-        if isinstance(each, Unreadable):
-            stats.unreadable.append(each)
-        else:
-            stats.decisions.add(each)
-            stats.sessions.add(each.session)
+    stats.add(all_calls(locations, since, stopped), all_decisions(locations, stopped, since=since))
     return stats
 
 
@@ -85,57 +132,40 @@ def _start(days: int) -> datetime | None:
     return midnight - timedelta(days=min(days, _MOST_DAYS) - 1) if days else None
 
 
-def stats_lines(stats: Stats, width: int) -> list[Line]:
-    """Return the statistics as lines, cut to a width."""
-    return [cut(line, width) for line in _lines(stats, width)]
+def total_of(calls: Iterable[ModelCall]) -> Totals:
+    """Return the sums of calls."""
+    totals = Totals()
+    for call in calls:
+        totals.add(call)
+    return totals
 
 
-def _lines(stats: Stats, width: int) -> Iterator[Line]:
-    span = f"Last {counted(stats.days, 'day')}" if stats.days else "All sessions"
-    yield [Piece(span, "bold"), Piece(f" · {counted(len(stats.sessions), 'session')}", "dim")]
-    if not stats.sessions:
-        return
-    yield from summary_lines(total_of(stats.calls), width, [])
-    days, calls = totals_by(stats.calls, day_of), stats.calls
-    if calls:
-        yield []
-        yield from totals_table("By day", {day: days[day] for day in sorted(days)}, width, in_order=True)
-        yield []
-        yield from totals_table("By model", totals_by(calls, model_of), width)
-        yield []
-        yield from totals_table("By project", totals_by(calls, project_of), width)
-    yield from decision_lines(stats.decisions)
+def totals_by(calls: Iterable[ModelCall], key: Callable[[ModelCall], object]) -> dict[str, Totals]:
+    """Return the sums of the calls with the same key, in the order in which the keys came."""
+    groups: dict[str, Totals] = {}
+    for call in calls:
+        groups.setdefault(str(key(call)), Totals()).add(call)
+    return groups
 
 
-def decision_lines(decisions: DecisionCounts) -> Iterator[Line]:
-    """Yield a table of who decided by risk, and how long questions waited; nothing without decisions."""
-    cells = {*decisions.allowed, *decisions.denied}
-    if not cells:
-        return
-    deciders = [by for by in _DECIDERS if any(each[1] == by for each in cells)]
-    yield []
-    heads = "".join(pad(_DECIDERS[by], _COUNT_WIDTH) for by in deciders)
-    yield [Piece(pad("Decided by", _RISK_WIDTH + 2), "bold"), Piece(heads.rstrip(), "dim")]
-    for risk in _RISKS:
-        if any(each[0] == risk for each in cells):
-            counts = "".join(pad(_counts(decisions, risk, by), _COUNT_WIDTH) for by in deciders)
-            sign = Piece(f"  {pad(f'{RISK_ICONS[risk]} {risk}', _RISK_WIDTH)}", RISK_STYLES.get(risk, "dim"))
-            yield [sign, Piece(counts.rstrip())]
-    if waits := decisions.waits:
-        times = (
-            f"{minutes(sum(waits))} in {counted(len(waits), 'question')}, median {minutes(statistics.median(waits))}"
-        )
-        yield [Piece("  "), Piece(f"Waited for you: {times}", "dim")]
+def model_of(call: ModelCall) -> str:
+    """Return the model of a call as shown; those of sub-agents are apart."""
+    return visible(call.model or "unknown", lines=False) + (" (sub-agents)" if call.agent else "")
 
 
-def _counts(decisions: DecisionCounts, risk: str, by: str) -> str:
-    allowed, denied = decisions.allowed[risk, by], decisions.denied[risk, by]
-    return f"{allowed:,}" + (f" ({denied:,} denied)" if denied else "") if allowed or denied else "–"
+def day_of(call: ModelCall) -> str:
+    """Return the local date of a call."""
+    return f"{call.at.astimezone():%Y-%m-%d}"
 
 
 def project_of(call: ModelCall) -> str:
     """Return the directory that a call's session works in, as shown."""
     return visible_path(call.workspace)
+
+
+def session_of(call: ModelCall) -> str:
+    """Return the ID of a call's session, as shown."""
+    return visible(call.session, lines=False)
 
 
 def as_json(stats: Stats) -> dict[str, Any]:
@@ -153,12 +183,12 @@ def as_json(stats: Stats) -> dict[str, Any]:
         "decisions": [
             {
                 "risk": risk,
-                "by": _DECIDERS[by],
+                "by": DECIDERS[by],
                 "allowed": decisions.allowed[risk, by],
                 "denied": decisions.denied[risk, by],
             }
-            for risk in _RISKS
-            for by in _DECIDERS
+            for risk in RISKS
+            for by in DECIDERS
             if (risk, by) in decisions.allowed or (risk, by) in decisions.denied
         ],
         "waited": {

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import statistics
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
-from workbench.config.locations import Locations
 from workbench.protocol.usage import CHARACTERS_PER_TOKEN
-from workbench.session.storage.usage_log import ModelCall, all_calls, session_calls
-from workbench.text import counted, first_line, visible
-from workbench.view import clock
+from workbench.session.storage.usage_log import ModelCall
+from workbench.text import counted, first_line
 from workbench.view.formatting.actions import headline
+from workbench.view.formatting.approval import RISK_ICONS
+from workbench.view.formatting.timeline_rows import RISK_STYLES
 from workbench.view.state import ActionItem, SessionState, UserItem
+from workbench.view.stats import (
+    DECIDERS,
+    RISKS,
+    DecisionCounts,
+    Scope,
+    Stats,
+    Totals,
+    day_of,
+    model_of,
+    project_of,
+    session_of,
+    total_of,
+    totals_by,
+)
 from workbench.view.wrapping import Line, Piece, clip, line_width, pad, spread
 
-Scope: TypeAlias = Literal["session", "today", "week", "all"]
-SCOPES: Final[dict[Scope, str]] = {"session": "this session", "today": "today", "week": "7 days", "all": "all"}
-"""The scopes in Tab order, with their names."""
 _PARTS: Final = ("system", "tools", "messages", "files", "tool_output")
 _HEADING, _GAP = 11, 3
 _MOST_ROWS: Final = 12
@@ -30,53 +41,10 @@ _COLUMN_BARS: Final = "▂▃▄▅▆▇█"
 """Bars of one cell, from low to high."""
 _LIMIT_BAR: Final = 12
 _PART_BAR: Final = 3
+_RISK_WIDTH: Final = 12
+_COUNT_WIDTH: Final = 20
 _EIGHTHS: Final = "▏▎▍▌▋▊▉"
 """The parts of a cell, from one to seven eighths."""
-
-
-@dataclass
-class Totals:
-    """The sums of some calls."""
-
-    cost: float = 0.0
-    unpriced: int = 0
-    """How many calls have no known price."""
-    input: int = 0
-    cached: int = 0
-    written: int = 0
-    """Input tokens written to the provider's cache."""
-    output: int = 0
-    calls: int = 0
-    seconds: float = 0.0
-
-    def add(self, call: ModelCall) -> None:
-        """Add one call."""
-        self.cost += call.cost or 0.0
-        self.unpriced += call.cost is None
-        self.input += call.input
-        self.cached += call.cached
-        self.written += call.written
-        self.output += call.output
-        self.calls += 1
-        self.seconds += call.seconds
-
-    @property
-    def price(self) -> str:
-        """The cost in dollars: `?` if no call has a known price, followed by `+` if only some do."""
-        if self.calls and self.unpriced == self.calls:
-            return "?"
-        return f"${self.cost:.2f}{'+' if self.unpriced else ''}"
-
-
-def read_calls(
-    locations: Locations, scope: Scope, session_id: str, stopped: Callable[[], bool] = lambda: False
-) -> list[ModelCall]:
-    """Return the calls of a scope; call it in a thread, because there may be many."""
-    if scope == "session":
-        return list(session_calls(locations, session_id)) if session_id else []
-    midnight = clock.now().astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
-    since = {"today": midnight, "week": midnight - timedelta(days=6), "all": None}[scope]
-    return list(all_calls(locations, since, stopped))
 
 
 @dataclass(frozen=True)
@@ -92,14 +60,12 @@ class UsageLimits:
     drop_key: str = ""
 
 
-def usage_page(
-    calls: Sequence[ModelCall], scope: Scope, state: SessionState, width: int, limits: UsageLimits
-) -> list[Line]:
+def usage_page(stats: Stats, scope: Scope, state: SessionState, width: int, limits: UsageLimits) -> list[Line]:
     """Return the lines of the page, cut to a width."""
-    return [cut(line, width) for line in _page(calls, scope, state, width, limits)]
+    return [_cut(line, width) for line in _page(stats, scope, state, width, limits)]
 
 
-def cut(line: Line, width: int) -> Line:
+def _cut(line: Line, width: int) -> Line:
     """Return the part of a line that fits, with an ellipsis if something was cut."""
     rows: Line = []
     for piece in line:
@@ -109,50 +75,74 @@ def cut(line: Line, width: int) -> Line:
     return rows
 
 
-def _page(calls: Sequence[ModelCall], scope: Scope, state: SessionState, width: int, limits: UsageLimits) -> list[Line]:
+def _page(stats: Stats, scope: Scope, state: SessionState, width: int, limits: UsageLimits) -> list[Line]:
+    calls = stats.calls
     whole = total_of(calls)
-    lines = [*summary_lines(whole, width, _limit(state, limits.max_cost) if scope == "session" else [])]
+    lines = [*_summary(whole, width, _limit(state, limits.max_cost) if scope == "session" else [])]
     if scope == "session":
         lines += [[], *_context(state, width, limits)]
     if not calls:
-        return [*lines, [], [Piece("No model was called.", "dim")]]
-    lines += [[], *_models(totals_by(calls, model_of), width)]
-    if scope == "session":
-        return [*lines, *_turns(calls, state, width)]
+        lines += [[], [Piece("No model was called.", "dim")]]
+    elif scope == "session":
+        lines += [[], *_models(totals_by(calls, model_of), width), *_turns(calls, state, width)]
+    else:
+        lines += _tables(calls, scope, width)
+    return [*lines, *_decisions(stats.decisions)]
+
+
+def _tables(calls: Sequence[ModelCall], scope: Scope, width: int) -> Iterator[Line]:
+    yield []
+    yield from _table("By model", totals_by(calls, model_of), width)
     if scope != "today":
-        days = totals_by(calls, day_of)
-        lines += [[], *totals_table("By day", {day: days[day] for day in sorted(days)}, width, in_order=True)]
-    return [
-        *lines,
-        [],
-        *totals_table("By session", totals_by(calls, lambda call: visible(call.session, lines=False)), width),
-    ]
+        yield []
+        yield from _days(calls, width)
+    for title, key in (("By project", project_of), ("By session", session_of)):
+        yield []
+        yield from _table(title, totals_by(calls, key), width)
 
 
-def total_of(calls: Iterable[ModelCall]) -> Totals:
-    """Return the sums of calls."""
-    totals = Totals()
-    for call in calls:
-        totals.add(call)
-    return totals
+def stats_page(stats: Stats, width: int) -> list[Line]:
+    """Return the lines of `ohw stats`, cut to a width."""
+    span = f"Last {counted(stats.days, 'day')}" if stats.days else "All sessions"
+    calls = stats.calls
+    lines = [[Piece(span, "bold"), Piece(f" · {counted(len(stats.sessions), 'session')}", "dim")]]
+    lines += _summary(total_of(calls), width, []) if stats.sessions else []
+    if calls:
+        lines += [[], *_days(calls, width)]
+        lines += [[], *_table("By model", totals_by(calls, model_of), width)]
+        lines += [[], *_table("By project", totals_by(calls, project_of), width)]
+    return [_cut(line, width) for line in (*lines, *_decisions(stats.decisions))]
 
 
-def totals_by(calls: Iterable[ModelCall], key: Callable[[ModelCall], object]) -> dict[str, Totals]:
-    """Return the sums of the calls with the same key, in the order in which the keys came."""
-    groups: dict[str, Totals] = {}
-    for call in calls:
-        groups.setdefault(str(key(call)), Totals()).add(call)
-    return groups
+def _days(calls: Sequence[ModelCall], width: int) -> Iterator[Line]:
+    days = totals_by(calls, day_of)
+    return _table("By day", {day: days[day] for day in sorted(days)}, width, in_order=True)
 
 
-def model_of(call: ModelCall) -> str:
-    """Return the model of a call as shown; those of sub-agents are apart."""
-    return visible(call.model or "unknown", lines=False) + (" (sub-agents)" if call.agent else "")
+def _decisions(decisions: DecisionCounts) -> Iterator[Line]:
+    """Yield a table of who decided by risk, and how long questions waited; nothing without decisions."""
+    cells = {*decisions.allowed, *decisions.denied}
+    if not cells:
+        return
+    deciders = [by for by in DECIDERS if any(each[1] == by for each in cells)]
+    heads = "".join(pad(DECIDERS[by], _COUNT_WIDTH) for by in deciders)
+    yield []
+    yield [Piece(pad("Decided by", _RISK_WIDTH + 2), "bold"), Piece(heads.rstrip(), "dim")]
+    for risk in RISKS:
+        if any(each[0] == risk for each in cells):
+            counts = "".join(pad(_counts(decisions, risk, by), _COUNT_WIDTH) for by in deciders)
+            name = f"{RISK_ICONS[risk]} {risk}"
+            yield [Piece(f"  {pad(name, _RISK_WIDTH)}", RISK_STYLES[risk]), Piece(counts.rstrip())]
+    if waits := decisions.waits:
+        times = (
+            f"{minutes(sum(waits))} in {counted(len(waits), 'question')}, median {minutes(statistics.median(waits))}"
+        )
+        yield [Piece(f"  Waited for you: {times}", "dim")]
 
 
-def day_of(call: ModelCall) -> str:
-    """Return the local date of a call."""
-    return f"{call.at.astimezone():%Y-%m-%d}"
+def _counts(decisions: DecisionCounts, risk: str, by: str) -> str:
+    allowed, denied = decisions.allowed[risk, by], decisions.denied[risk, by]
+    return f"{allowed:,}" + (f" ({denied:,} denied)" if denied else "") if allowed or denied else "–"
 
 
 def _limit(state: SessionState, max_cost: float) -> Line:
@@ -166,8 +156,7 @@ def _limit(state: SessionState, max_cost: float) -> Line:
     return [*line, Piece("  "), *_bar(spent, max_cost, _LIMIT_BAR), Piece(f"  {percent(spent, max_cost)}")]
 
 
-def summary_lines(whole: Totals, width: int, right: Line) -> Iterator[Line]:
-    """Yield the sums in one line, with `right` at its end if both fit, and what has no price."""
+def _summary(whole: Totals, width: int, right: Line) -> Iterator[Line]:
     facts = [f"{tokens(whole.input)} in{_of_cache(whole)}", f"{tokens(whole.output)} out", counted(whole.calls, "call")]
     facts += [minutes(whole.seconds)] if whole.seconds >= 1 else []
     summary: Line = [Piece(pad(whole.price, 9), "bold"), Piece(" · ".join(facts))]
@@ -294,7 +283,7 @@ def _facts(totals: Totals) -> str:
     return f"{tokens(totals.input)} in · {tokens(totals.output)} out · {counted(totals.calls, 'call')}"
 
 
-def totals_table(title: str, groups: dict[str, Totals], width: int, *, in_order: bool = False) -> Iterator[Line]:
+def _table(title: str, groups: dict[str, Totals], width: int, *, in_order: bool = False) -> Iterator[Line]:
     """Yield a heading and a row for each group, the most expensive first or, `in_order`, the last ones as they came."""
     names = list(groups) if in_order else sorted(groups, key=lambda name: _weight(groups[name]), reverse=True)
     rows = names[-_MOST_ROWS:] if in_order else names[:_MOST_ROWS]

@@ -21,12 +21,12 @@ from workbench.client.threads import in_daemon
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.protocol.commands import Command, DropOutput
-from workbench.session.storage.usage_log import ModelCall
 from workbench.tui.key_names import hint_content, key_of
 from workbench.tui.messages import StateChanged
 from workbench.tui.widgets.strips import as_content
 from workbench.view.state import SessionState
-from workbench.view.usage import SCOPES, Scope, UsageLimits, biggest_output, read_calls, usage_page
+from workbench.view.stats import SCOPES, Scope, Stats, read_usage
+from workbench.view.usage import UsageLimits, biggest_output, usage_page
 from workbench.view.wrapping import Line, Piece
 
 _KEYS: Final = "{usage.scope=tab} Scope   ↑↓ Scroll   {usage.close=escape} Close"
@@ -60,11 +60,11 @@ class UsageScreen(ModalScreen[None]):
     ]
 
     class Read(Message):
-        """Posted when a thread has read the calls of a scope."""
+        """Posted when a thread has read the usage of a scope."""
 
-        def __init__(self, number: int, calls: list[ModelCall]) -> None:
+        def __init__(self, number: int, stats: Stats) -> None:
             super().__init__()
-            self.number, self.calls = number, calls
+            self.number, self.stats = number, stats
 
     def __init__(
         self, state: SessionState, settings: Settings, locations: Locations, send: Callable[[Command], None]
@@ -76,7 +76,7 @@ class UsageScreen(ModalScreen[None]):
         self._settings = settings
         self._locations = locations
         self._scope: Scope = "session" if state.session_id else "all"
-        self._calls: list[ModelCall] | None = None
+        self._stats: Stats | None = None
         self._number = 0
         """Counts the readings, so that the thread of an earlier one stops."""
 
@@ -113,20 +113,20 @@ class UsageScreen(ModalScreen[None]):
 
     def _begin(self) -> None:
         self._number += 1
-        self._calls = None
+        self._stats = None
         self.run_worker(in_daemon(partial(self._read, self._number, self._scope)))
         self._show()
 
     def _read(self, number: int, scope: Scope) -> None:
-        calls = read_calls(self._locations, scope, self._state.session_id, lambda: number != self._number)
+        stats = read_usage(self._locations, scope, self._state.session_id, lambda: number != self._number)
         if self.is_running:
-            self.post_message(self.Read(number, calls))
+            self.post_message(self.Read(number, stats))
 
     @on(Read)
     def on_read(self, read: Read) -> None:
-        """Show the calls that were read, unless another scope has been chosen since."""
+        """Show what was read, unless another scope has been chosen since."""
         if read.number == self._number:
-            self._calls = read.calls
+            self._stats = read.stats
             self._show()
 
     def _show(self) -> None:
@@ -134,10 +134,10 @@ class UsageScreen(ModalScreen[None]):
         names = [(f" {name} ", "bold reverse" if scope == self._scope else "$dim") for scope, name in SCOPES.items()]
         box.border_title = Content.assemble("Usage ", *names)
         box.border_subtitle = hint_content(self.app, _KEYS)
-        if self._calls is not None:
-            self.query_one(UsagePage).show(partial(self._page, self._calls, self._scope))
+        if self._stats is not None:
+            self.query_one(UsagePage).show(partial(self._page, self._stats, self._scope))
 
-    def _page(self, calls: list[ModelCall], scope: Scope, width: int) -> list[Line]:
+    def _page(self, stats: Stats, scope: Scope, width: int) -> list[Line]:
         settings, drop = self._settings, key_of(self.app, "usage.drop", "x")
         limits = UsageLimits(settings.max_cost, settings.condense_percent, settings.max_observe, drop)
-        return usage_page(calls, scope, self._state, width, limits)
+        return usage_page(stats, scope, self._state, width, limits)

@@ -41,7 +41,7 @@ from workbench.view.formatting.actions import (
 from workbench.view.formatting.cards import printed_output
 from workbench.view.reducer import apply
 from workbench.view.state import CHANGED_BACK, ActionItem, AgentItem, Item, NoticeItem, SessionState, UserItem
-from workbench.view.usage import Totals
+from workbench.view.stats import Totals
 from workbench.view.wrapping import count_lines
 
 _BATCH = 64
