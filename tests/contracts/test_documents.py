@@ -3,16 +3,25 @@
 import ast
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
 import yaml
 
 from tests.contracts.source import ROOT, modules
+from tests.contracts.test_sizes import (
+    CLASS_LINES,
+    CLASS_METHODS,
+    FUNCTION_LINES,
+    MAIN_SCREEN_METHODS,
+    MODULE_LINES,
+)
 from workbench.config.setting_kinds import declared
 from workbench.config.terminal_settings import TerminalSettings
 
 DOCUMENTS = ["CONTRIBUTING.md", "ARCHITECTURE.md"]
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
@@ -79,11 +88,35 @@ def test_documented_layers_match_the_import_contract():
     _, _, layers_text = (ROOT / "ARCHITECTURE.md").read_text().partition("\n## Layers\n")
     layers = [set(re.findall(r"\w+", line[:24])) for line in layers_text.split("```")[1].strip().splitlines()]
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
-    (held,) = [each["layers"] for each in contracts if "workbench.cli" in each.get("layers", ())]
-    named = set.union(*layers)
-    enforced = [set(re.findall(r"workbench\.(\w+)", line)) & named for line in held]
-    assert [layer for layer in enforced if layer] == layers
-    assert {path.parent.name for path in (ROOT / "workbench").glob("*/__init__.py")} - named == {"demo"}
+    (enforced,) = [each["layers"] for each in contracts if "workbench.cli" in each.get("layers", ())]
+    assert [set(re.findall(r"workbench\.(\w+)", line)) for line in enforced] == layers
+    assert {path.parent.name for path in (ROOT / "workbench").glob("*/__init__.py")} <= set.union(*layers)
+
+
+def test_architecture_says_where_to_start_in_each_larger_package():
+    _, _, table = (ROOT / "ARCHITECTURE.md").read_text().partition("\n## Where to start\n")
+    sizes = Counter(path.parent.name for path in (ROOT / "workbench").glob("*/*.py"))
+    larger = {name for name, count in sizes.items() if count > 10}
+    assert larger - set(re.findall(r"`workbench/(\w+)/", table)) == set()
+
+
+def test_contributing_names_the_enforced_sizes():
+    _, _, sizes = " ".join(CONTRIBUTING.split()).partition("Modules have at most ")
+    numbers = [int(number) for number in re.findall(r"\d+", sizes.partition(". ")[0])]
+    assert numbers == [MODULE_LINES, CLASS_LINES, CLASS_METHODS, MAIN_SCREEN_METHODS, FUNCTION_LINES]
+
+
+def test_contributing_shows_a_command_and_a_setting_that_are_where_it_says():
+    (command,) = re.findall(r"class (\w+)\(Command\):", CONTRIBUTING)
+    assert f"class {command}(Command):" in (ROOT / "tests/engine/test_commands.py").read_text()
+    (name,) = re.findall(r"^    (\w+): \w+ = setting\($", CONTRIBUTING, re.MULTILINE)
+    assert f"    {name}: " in (ROOT / "workbench/config/table.py").read_text()
+
+
+def test_contributing_explains_every_directory_of_golden_files():
+    areas = {path.name for path in (ROOT / "snapshots").iterdir()}
+    others = {area for area in areas if not (ROOT / f"tests/tui/test_pictures_{area}.py").exists()}
+    assert others - set(re.findall(r"`snapshots/(\w+)`", CONTRIBUTING)) == set()
 
 
 def test_pre_commit_checks_match_those_of_ci():

@@ -15,8 +15,8 @@ from workbench.protocol.codec import encode
 from workbench.protocol.commands import Command, Leave, NoteWritten, RequestControl, decode_command
 
 
-class RenameBranch(Command):
-    """The example of the guide for contributors: one struct."""
+class RenameSession(Command):
+    """The example in CONTRIBUTING.md: one struct."""
 
     title: str
 
@@ -28,12 +28,12 @@ def context(session: Any) -> Context:
 def test_new_command_needs_a_struct_and_a_handler():
     renamed = []
 
-    @handle.register(RenameBranch)
-    def _rename(command: RenameBranch, context: Context) -> None:
+    @handle.register(RenameSession)
+    def _rename(command: RenameSession, context: Context) -> None:
         renamed.append(command.title)
 
-    command = decode_command(encode(RenameBranch(title="Fix the sign")))
-    assert command == RenameBranch(title="Fix the sign")
+    command = decode_command(encode(RenameSession(title="Fix the sign")))
+    assert command == RenameSession(title="Fix the sign")
     handle(command, context(SimpleNamespace()))
     assert renamed == ["Fix the sign"]
 

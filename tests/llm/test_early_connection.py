@@ -19,10 +19,10 @@ from tests.llm.conftest import KEY, wait_until
 from tests.session.test_opening import NAME, where, write_session
 from workbench.config.locations import Locations
 from workbench.config.settings import Profile, Settings
-from workbench.llm.compatible import OPENING
 from workbench.llm.factory import open_profile
 from workbench.llm.fallback import FallbackModel, Rests
 from workbench.llm.model import Cancel, Model, ModelError, ModelRequest, open_early
+from workbench.llm.openai_compatible import OPENING
 from workbench.protocol.events import UserMessage
 from workbench.session.session_factory import open_session
 

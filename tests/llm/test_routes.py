@@ -15,8 +15,8 @@ from tests.fakes.model_turns import Called, Fault, Turn
 from tests.llm.conftest import KEY, ROUTES
 from tests.tools.web.site import CERTIFICATE, Site
 from workbench.llm.client import ProviderModel
-from workbench.llm.compatible import own_server
 from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest
+from workbench.llm.openai_compatible import own_server
 from workbench.llm.retry import Patience
 
 HELLO = ModelRequest([{"role": "user", "content": "hello"}])

@@ -34,7 +34,7 @@ _CONFIRM_NEVER = (
 def mode_state(state: SessionState) -> SessionModeState:
     """Return the modes to choose from.
 
-    The mode that never asks is among them only while it is in force: an editor cannot have it confirmed.
+    The mode that never asks is among them only while it is in force: an editor has no way to ask for the confirmation.
     """
     modes = [
         SessionMode(id=name, name=mode.label, description=mode.meaning)

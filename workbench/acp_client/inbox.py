@@ -60,7 +60,7 @@ class TurnEnded:
 
 @dataclass(frozen=True)
 class ProgramGone:
-    """The program has ended, or its connection is unusable; `reason` has the program as its subject."""
+    """The program has ended, or its connection is unusable; `reason` continues a sentence about the program."""
 
     reason: str
 

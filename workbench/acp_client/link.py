@@ -73,7 +73,7 @@ NOT_STARTED: Final = "it is not running"
 
 
 class AgentFailed(WorkbenchError):
-    """The program cannot be used; the message has it as its subject."""
+    """The program cannot be used. The message continues a sentence about it: 'it refused: …'."""
 
 
 class AgentLink:
@@ -98,7 +98,7 @@ class AgentLink:
 
     @property
     def gone(self) -> str:
-        """Why the program cannot be used, with it as the subject; empty while it runs."""
+        """Why the program cannot be used, as in the message of AgentFailed; empty while it runs."""
         return self._gone
 
     def when_gone(self, report: Callable[[str], None]) -> None:
@@ -106,7 +106,7 @@ class AgentLink:
         self._on_gone = report
 
     def start(self, launcher: Launcher | None) -> str:
-        """Start the program in its sandbox and begin its session; return what it says it is. Raises AgentFailed."""
+        """Start the program in its sandbox and begin its session; return its name and version. Raises AgentFailed."""
         if self._starting is not None:
             raise AgentFailed(self._gone or "it runs already")
         mask_secrets(self.config)
@@ -127,7 +127,7 @@ class AgentLink:
             self._starting.cancel()
 
     def prompt(self, text: str) -> None:
-        """Send a prompt, whose end is an item. The session must have begun."""
+        """Send a prompt; the end of its turn is an item in `inbox`. The session must have begun."""
         _call_soon(self._begin_turn, text)
 
     def cancel(self) -> None:
@@ -218,7 +218,7 @@ class AgentLink:
         sandbox: ServerSandbox,
         leave: asyncio.Event,
     ) -> None:
-        """Wait until the program has ended or is to end, and report the former."""
+        """Wait until the program ends, and report that, or until `leave` is set."""
         closed = asyncio.create_task(lines.closed.wait())
         asked = asyncio.create_task(leave.wait())
         try:
@@ -279,7 +279,7 @@ class AgentLink:
             await asyncio.wait([self._owner])
 
     def add(self, item: Item) -> None:
-        """Add an item; a program that has sent too many is ended."""
+        """Add an item to `inbox`; a program that has sent too many is ended."""
         if not self.inbox.put(item):
             self._end_flood()
 
@@ -299,7 +299,7 @@ class AgentLink:
     def apply(self, change: Change) -> AgentCall | None:
         """Apply what the program reports of a call, and return it; None if there are too many.
 
-        One that starts, or that is asked about, is a call of its own even if its ID is that of a call which is over.
+        A report of a start, or a request about a call, begins a new call if the one with its ID is over.
         """
         call = self._calls.get(change.tool_call_id)
         if call is None or (call.is_over and not isinstance(change, ToolCallProgress)):

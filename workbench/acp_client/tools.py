@@ -89,7 +89,7 @@ def _limits(launcher: Launcher | None) -> str:
 
 
 def is_contained(launcher: Launcher | None) -> bool:
-    """Return whether a sandbox holds what the launcher starts."""
+    """Return whether a sandbox confines what the launcher starts."""
     return launcher is not None and bool(launcher.containment)
 
 
@@ -124,7 +124,7 @@ class StartAgentAction(Action):
 
 
 class StartAgentTool(DeclaredTool[StartAgentAction, Observation]):
-    """Starts the program, which then acts on its own as far as its sandbox lets it."""
+    """Starts another agent's program, which then acts on its own, limited only by its sandbox if it has one."""
 
     name = START_AGENT
     description = short_description = "Starts the program of another agent."
@@ -141,7 +141,7 @@ class StartAgentTool(DeclaredTool[StartAgentAction, Observation]):
         return replace(_STARTING, note=f"It gets {', '.join(map(str, variables))}." if variables else "")
 
     def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Sequence[Effect]:
-        """Return the start, which is as dangerous as its sandbox is weak."""
+        """Return the start, with what confines the program, or that it leaves the sandbox."""
         if leaves := leaving(arguments, self.executor):
             return leaves
         sandbox = self.executor.sandbox if self.executor is not None else None
@@ -158,7 +158,7 @@ class StartExecutor(ToolExecutor[StartAgentAction, Observation]):
         self.program = run.link.config.program
 
     def __call__(self, action: StartAgentAction) -> Observation:
-        """Start the program and return what it says it is."""
+        """Start the program; return the name and the version that it reports."""
         try:
             name = self._run.link.start(self._launcher)
         except AgentFailed as error:
@@ -166,13 +166,13 @@ class StartExecutor(ToolExecutor[StartAgentAction, Observation]):
         return Observation.from_text(f"{name} is ready.")
 
     def preparation(self, action: StartAgentAction) -> Callable[[], Observation] | None:
-        """Return a function that refuses the start if the program may only read and nothing holds it to that."""
+        """Return a function that refuses the start if the program may only read and no sandbox ensures that."""
         if not action.read_only or (self._launcher is not None and self._launcher.holds):
             return None
         return lambda: Observation.from_text(_NOT_READING.format(name=self._run.name), is_error=True)
 
     def interrupt(self) -> None:
-        """End the start."""
+        """Cancel the start."""
         self._run.link.stop_starting()
 
     def close(self) -> None:
@@ -206,7 +206,7 @@ class AgentCommandTool(DeclaredTool[AgentCommandAction, Observation]):
         return (runs,) if is_contained(sandbox) else (runs, OwnWords())
 
     def recorded_presentation(self, arguments: Mapping[str, Any]) -> Presentation | None:
-        """Return that the agent runs the command line itself."""
+        """Return the presentation, which says that the agent runs the command line itself."""
         executor = self.executor
         note = "{name} runs this itself; {limits}."
         return executor.presentation(note) if isinstance(executor, _Answering) else None
@@ -230,7 +230,7 @@ class _Answering(ToolExecutor[Any, Any]):
         return self._run.granted(proposal, files, self.on_output, write)
 
     def presentation(self, note: str) -> Presentation:
-        """Return that the agent makes the calls itself, with a remark on that."""
+        """Return a presentation with the agent's name and a note; in `note`, `{name}` and `{limits}` are replaced."""
         name = _plain(self._run.name)
         return Presentation(agent=name, note=note.format(name=name, limits=_limits(self.sandbox)))
 
@@ -244,7 +244,7 @@ class _Answering(ToolExecutor[Any, Any]):
 
 
 def is_as_proposed(action: Action, proposal: AgentProposal) -> bool:
-    """Return whether an action is what the agent asked for, not what the user has made of it."""
+    """Return whether an action is exactly what the agent asked for: the user has not edited it."""
     return bool(action == type(action).model_validate(dict(proposal.arguments)))
 
 
@@ -278,7 +278,7 @@ class AgentEditTool(DeclaredTool[StrReplaceEditorAction, StrReplaceEditorObserva
         return (TouchesFile(str(arguments.get("command", "edit")), str(arguments.get("path", ""))),)
 
     def recorded_presentation(self, arguments: Mapping[str, Any]) -> Presentation | None:
-        """Return that the agent edits the file itself, unless the workbench is asked to write it."""
+        """Return the presentation, which says that the agent edits the file itself; None if the workbench writes it."""
         executor = self.executor
         if not isinstance(executor, _Answering) or executor.is_ours(arguments):
             return None
@@ -350,7 +350,7 @@ class AgentCallTool(DeclaredTool[AgentCallAction, Observation]):
         return replace(_CALLING, title=title, question=title, note=form.note)
 
     def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Sequence[Effect]:
-        """Return its edits and its command line, and that the rest is known only from the agent's words."""
+        """Return the edits and the command line, and `OwnWords` for what only the agent's words say."""
         edits, paths = arguments.get("edits") or (), arguments.get("paths") or ()
         effects: list[Effect] = [TouchesFile(str(edit["command"]), str(edit["path"])) for edit in edits]
         effects += [TouchesFile("edit", str(path)) for path in paths if str(path).startswith("/")]
@@ -404,7 +404,7 @@ class AgentReportTool(DeclaredTool[AgentReportAction, Observation]):
         return _WARNING if arguments.get("problem") else _REPORTING
 
     def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Sequence[Effect]:
-        """Return that recording it does no harm: it has happened already."""
+        """Return a low risk: the call has happened already, and is only recorded here."""
         return (SelfRated("LOW", "it is only recorded"),)
 
 

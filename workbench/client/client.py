@@ -32,8 +32,8 @@ class CommandRefused(Struct, frozen=True):
 
     reason: str
     repeat: Literal["never", "reconnected", "now"] = "never"
-    """When the command can be sent again without the risk that it arrives twice: not at all, because the engine refused
-    it, once a `Reconnected` comes, because there was no connection, or at once, because it was lost with the last one.
+    """When the command can be sent again without the risk that it arrives twice: `never`, because the engine refused
+    it; when `reconnected`, because there was no connection; or `now`, because it was lost with the last connection.
     """
 
 
@@ -44,7 +44,7 @@ class EngineNotice(Struct, frozen=True):
 
 
 class EngineStalled(Struct, frozen=True):
-    """The engine is alive but does not respond; with an empty `reason` it responds again."""
+    """The engine is alive but not responding; an empty `reason` means that it responds again."""
 
     reason: str
 
@@ -89,7 +89,7 @@ class Client(Protocol):
         """Return the events that the log holds now; they are read from the session file while iterating, in any thread.
 
         It may be an `EventHistory` that starts with the last part of the log and gives access to the older parts. After
-        a rewind it is called again, because other events count then; messages that it includes may still be received.
+        a rewind it is called again, because other events count then; events that it includes may also be received.
         """
 
     async def receive(self) -> Sequence[Incoming]:

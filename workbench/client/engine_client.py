@@ -102,7 +102,7 @@ class EngineConnection:
         return [decode_message(line) for line in lines]
 
     def detach(self) -> tuple[socket.socket, bytes]:
-        """Return the socket, and what was received and not returned yet; the connection is not used any more."""
+        """Return the socket and the bytes that `receive` has not returned; the connection is not used any more."""
         rest, self._rest = self._rest, b""
         return self._socket, rest
 
@@ -197,7 +197,7 @@ class Inbox:
 
 
 class _StallWatch:
-    """Reports that the engine was stopped (SIGSTOP, a debugger), which looks like thinking, and that it continues."""
+    """Reports when the engine is stopped (SIGSTOP, a debugger), which looks like thinking, and when it continues."""
 
     def __init__(self, pid: int, inbox: Inbox) -> None:
         self._pid = pid
@@ -231,7 +231,11 @@ _FAULT = "The connection to the engine failed inside ohw ({}); what you send nex
 
 
 class EngineClient:
-    """One session of an engine; the engine is started when the first command, or `history`, needs it."""
+    """One session of an engine.
+
+    The first call of `history` starts the engine if none runs, and a command restarts one that has ended; a viewer
+    starts none.
+    """
 
     def __init__(self, launch: Launch, *, is_viewer: bool = False) -> None:
         """A viewer sends no command and never controls the session."""
@@ -249,9 +253,9 @@ class EngineClient:
         self._worker: threading.Thread | None = None
 
     def history(self) -> Iterable[Event | Branch]:
-        """Return the stored events, for a long log those of its last part; starts the engine concurrently.
+        """Return the stored events (of a long log, only the last part).
 
-        Raises StoreError.
+        The first call also starts the engine, in the background. Raises StoreError.
         """
         store = None
         if not self._launch.is_new or self._worker is not None:
@@ -273,7 +277,7 @@ class EngineClient:
         return await self._inbox.receive_all()
 
     def close(self, *, stop: bool = False) -> None:
-        """Leave once all commands are delivered; return after at most a second."""
+        """Leave once all commands are delivered; wait for that for at most a second."""
         self._parting = Leave(stop=stop)
         self._commands.put(None)
         if self._worker is not None:

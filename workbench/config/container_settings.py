@@ -82,13 +82,13 @@ class ContainerSettings:
 
 
 class ContainerTable(Table):
-    """The table `[container]`; a flag gives only the image, and leaves the other entries as they are."""
+    """The table `[container]`; a flag replaces what the container is made from, and leaves the other entries."""
 
     def __init__(self) -> None:
         super().__init__(lambda _, value: read_container(value))
 
     def merge(self, value: Any, written: Any) -> Any:
-        """Return the table in the file with the image of the flag, or with a devcontainer.json that it asks for."""
+        """Return the file's table with the flag's image, or with the devcontainer.json that the flag asks for."""
         if not isinstance(value, str):
             return value
         table = {"devcontainer": "", **(written or {}), "image": value, "dockerfile": ""}

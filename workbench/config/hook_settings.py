@@ -76,5 +76,5 @@ class HookTables(Table):
         return tuple(check_hook(f"{name}[{number}]", each) for number, each in enumerate(value, 1))
 
     def show(self, value: Any) -> str:
-        """Return the number of hooks, or nothing if there are none."""
+        """Return the number of hooks; empty if there are none."""
         return str(len(value)) if value else ""

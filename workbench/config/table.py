@@ -1,6 +1,7 @@
 """The settings: each is declared once, and everything else is derived from its declaration.
 
-The tables `[terminal]` and `[agents.NAME]` are declared in `terminal_settings` and `agent_settings`, all others here.
+The entries of `[terminal]`, `[container]`, `[[hooks]]` and `[agents.NAME]` are declared in `terminal_settings`,
+`container_settings`, `hook_settings` and `agent_settings`, all others here.
 
 Everything else is the checks of the settings file, of OHW_NAME in the environment and of command line flags
 (`settings`), the flags themselves and their `--help` (`cli.arguments`), the Settings screen, `ohw config` and the table

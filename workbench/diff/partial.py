@@ -34,7 +34,7 @@ def contents_with(diffs: Sequence[FileDiff], chosen: Collection[int]) -> list[st
 
 
 def content_with(diff: FileDiff, chosen: Collection[int]) -> str | None:
-    """Return one file's content with only the `chosen` ones of its own hunks applied."""
+    """Return a file's content with only the `chosen` ones of its own hunks; None if the file does not exist then."""
     if not diff.hunks or not chosen:
         return diff.before
     return diff.after if len(set(chosen)) == len(diff.hunks) else taken(diff, chosen)

@@ -90,7 +90,7 @@ class _Joined:
         return first is not None and type(first) is type(event)
 
     def add(self, event: LiveEvent) -> None:
-        """Append a piece to the stream; an engine state and the progress of a call replace the previous one."""
+        """Append a piece of text, of which the end is kept if it is long; any other event replaces the previous one."""
         if not isinstance(event, TextDelta | ReasoningDelta | ToolOutput):
             self._first = event
             return

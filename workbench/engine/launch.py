@@ -41,14 +41,14 @@ class Launch:
     workspace: str = ""
     is_new: bool = False
     has_user: bool = True
-    """Whether a user is there, now or later, to answer what a running call asks; otherwise it is refused."""
+    """Whether a user can answer, now or later, what a running call asks; otherwise what it asks for is refused."""
     checks_unsaved: bool = field(default=False, compare=False)
     """Whether the front end that connects is asked about unsaved files; the engine learns it from the greeting."""
     variables: Mapping[str, str] = field(default_factory=lambda: python_variables(os.environ), compare=False)
     """The user's `PYTHON*` variables: for the user's programs, not for the engine."""
 
     def to_json(self) -> str:
-        """Return one JSON object, which contains the key if the settings do."""
+        """Return the launch as one JSON object, including the API key if the settings hold one."""
         directories = {name: str(getattr(self.locations, name)) for name in _DIRECTORIES}
         settings = asdict(self.settings)
         rest = {name: getattr(self, name) for name in _FIELDS}

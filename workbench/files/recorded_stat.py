@@ -201,7 +201,10 @@ _TEXT: Final = FileReader(lambda content: content.decode(errors="surrogateescape
 
 
 def text(path: str) -> str:
-    """Return the start of the file at the path, with bytes that are not UTF-8 as surrogates; empty if there is none."""
+    """Return the start of a file as text, up to one byte beyond `MOST_TEXT`; empty if it cannot be read.
+
+    Bytes that are not UTF-8 become lone surrogates.
+    """
     return ask(_TEXT, path)
 
 

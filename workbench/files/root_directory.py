@@ -296,7 +296,7 @@ class AnchoredEntry(msgspec.Struct, frozen=True):
         os.link(beside, self.names[-1], src_dir_fd=self.directory, dst_dir_fd=self.directory, follow_symlinks=False)
 
     def exchange(self, beside: str) -> bool:
-        """Swap the names of the two files atomically; return False if the operating system or file system cannot."""
+        """Atomically swap the names of this file and `beside`; return False if the system cannot. Raises OSError."""
         call = _exchange_call()
         if call is None:
             return False

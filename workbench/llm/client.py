@@ -1,6 +1,6 @@
 """Models of every provider, streaming, with native tool calls; opened by `factory`.
 
-An OpenAI-compatible server of the user's own is called directly (`compatible`), all others through litellm
+An OpenAI-compatible server of the user's own is called directly (`openai_compatible`), all others through litellm
 (`litellm_route`). Whichever route a request takes, its retries, errors and response are the same.
 """
 
@@ -12,13 +12,13 @@ from functools import cached_property
 from typing import Any
 
 from workbench.llm.call import Answering, masked
-from workbench.llm.compatible import DirectRoute, own_server
 from workbench.llm.device_sign_in import needs_sign_in
 from workbench.llm.discovery import is_server_url
 from workbench.llm.errors import Fault, chain, fault_of, model_error
 from workbench.llm.exchange import Chunk, Connections, Exchange, Silence
 from workbench.llm.litellm_route import LitellmRoute
 from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse
+from workbench.llm.openai_compatible import DirectRoute, own_server
 from workbench.llm.retry import Cancelled, Patience, with_retries
 from workbench.llm.route import Route, Target, Tuning
 from workbench.llm.stream import Joiner

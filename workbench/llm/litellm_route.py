@@ -14,12 +14,12 @@ from urllib.parse import parse_qsl
 
 from workbench.llm.call import UNREADABLE_CALLS, Ending
 from workbench.llm.cohere import read_streams
-from workbench.llm.compatible import read_answer
 from workbench.llm.discovery import base_and_query, usual_openai_base, usual_openai_key
 from workbench.llm.errors import Fault
 from workbench.llm.exchange import Chunk, Connections
 from workbench.llm.litellm_setup import load_litellm
 from workbench.llm.model import ModelRequest
+from workbench.llm.openai_compatible import read_answer
 from workbench.llm.prompt_cache import (
     takes_cache_marks,
     takes_marked_tools,

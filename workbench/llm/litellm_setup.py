@@ -17,9 +17,9 @@ from functools import cache
 from typing import Any
 
 from workbench.config.settings import NO_MODEL, Profile
-from workbench.llm.compatible import OPENING, own_server
 from workbench.llm.exchange import limit_body, owned_call, record_response, stay_here, watch_request
 from workbench.llm.model import ModelError
+from workbench.llm.openai_compatible import OPENING, own_server
 from workbench.llm.stream_check import check_body
 from workbench.secrets.secret_names import OWN_VARIABLES
 

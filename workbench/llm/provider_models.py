@@ -69,9 +69,7 @@ def _root_of(base: str) -> str:
 
 
 def listed_at(base_url: str, model: str) -> dict[str, Any] | None:
-    """Return the price table's entry for a model at a provider's URL; None for any other server, whose prices nobody
-    knows.
-    """
+    """Return the price table's entry for a model at a provider's URL; None for other servers."""
     provider = provider_at(base_url)
     entry = entry_of(f"{provider}/{model}", model) if provider else None
     return entry if entry and entry.get("litellm_provider") == provider else None

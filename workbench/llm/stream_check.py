@@ -46,7 +46,10 @@ def _check_for(kind: str) -> Callable[[Iterable[bytes]], Iterator[bytes]] | None
 
 
 def whole_events(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield each event once it is complete; anything after the end mark is read and dropped. Raises as `checked`."""
+    """Yield each event once it is complete; anything after the end mark is read and dropped.
+
+    Raises what `checked` raises.
+    """
     for event in events_of(pieces):
         values = event.values()
         data = [f"data: {_on_one_line(_readable(text, value))}\n" for text, value in values]
@@ -58,7 +61,7 @@ def whole_events(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _readable(text: str, value: Any) -> str:
-    """Return the JSON of a chunk in a form that the library can read. Raises as `checked`."""
+    """Return the JSON of a chunk in a form that the library can read. Raises what `checked` raises."""
     if not isinstance(value, dict):
         return text
     changes = dict(_changes(checked(value)))

@@ -1,4 +1,4 @@
-"""The names that other programs give to the keys of a server, and the keys that are omitted."""
+"""Other programs' names for the keys of an MCP server's configuration, and the keys that are ignored."""
 
 from __future__ import annotations
 

@@ -187,7 +187,7 @@ class PinStore:
         return self._change(server, change)
 
     def forget(self, server: ServerConfig) -> None:
-        """Delete a server's record."""
+        """Delete a server's record, and that of the changes last shown to the user."""
         self.path(server).unlink(missing_ok=True)
         self.review_path(server).unlink(missing_ok=True)
 

@@ -65,7 +65,7 @@ def _woken(channel: int, shell: int, signals: bytes) -> bool:
 
 
 def _answer(channel: int) -> bytes:
-    """Tell the engine that the supervisor is alive; return the bytes that the engine sent, or none if it has ended."""
+    """Tell the engine that the supervisor is alive; return the bytes that the engine sent, empty once it ended."""
     try:
         data = os.read(channel, 512)
     except OSError:

@@ -25,7 +25,7 @@ def is_pattern(path: str) -> bool:
 
 
 def symlinked_paths(pattern: str) -> Iterator[str]:
-    """Yield each absolute path that the pattern matches through a link, or that is one; hidden names match too.
+    """Yield each absolute path that matches the pattern and is a link or leads through one; hidden names match too.
 
     The part of the pattern after a link is not expanded. Raises TooManyMatches.
     """

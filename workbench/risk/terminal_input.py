@@ -15,7 +15,7 @@ from workbench.protocol.risk import Risk, higher
 from workbench.risk.assessment import Assessment, Part, one, shortened
 from workbench.risk.code import STATEMENTS, rated_code
 from workbench.risk.paths import PathContext, words
-from workbench.risk.programs.destruction import destroys
+from workbench.risk.programs.destructive_verbs import destroys
 from workbench.risk.reason import Reason, Trait
 from workbench.risk.word import literal
 

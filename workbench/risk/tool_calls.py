@@ -91,10 +91,11 @@ def executed_by(
     context: RatingContext,
     pending: Mapping[str, str | None],
 ) -> dict[str, str]:
-    """Return the files that a call would execute or read as code, by path, with a hash of each content.
+    """Return the files that a call would execute or read as code, by path, with a fingerprint of each.
 
-    `rated` is the call's rating. `pending` maps paths that earlier actions will write to their future text; such a
-    file's hash is the hash of the future text.
+    A fingerprint is the hash of the file's content, or its stat if that is not read, and the real path if the path
+    contains links. `rated` is the call's rating. `pending` maps paths that earlier actions will write to their future
+    text, which is then hashed.
     """
     effects = _effects(tool, arguments, context)
     commands = [each for each in effects if _is_command(each)]
@@ -113,7 +114,7 @@ def executed_by(
 
 
 def files_of_start(argv: Sequence[str], directory: str, variables: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the files that a program started in `directory` runs or reads as code, by path, with a hash of each.
+    """Return the files that a program started in `directory` runs or reads as code, each with its fingerprint.
 
     These are the files named by its command and `variables`, and the files that those files name in turn; of the other
     sources of a project, only those directly in the named directories. Without `directory`, relative words name
@@ -240,7 +241,7 @@ def _self_rated(effect: SelfRated, paths: PathContext, directory: str) -> Assess
 
 
 def _agent(effect: StartsAgent) -> Assessment:
-    """Return the rating of the start of a program that asks only about what it wants to be asked about."""
+    """Return the rating of starting another agent, which itself decides what it asks about."""
     if not effect.is_contained:
         return one("HIGH", _STARTS_FREE, "another agent")
     if effect.only_reads:

@@ -21,13 +21,13 @@ _STALE = 20.0
 _BATCH = 20_000
 
 Answer = Callable[[str, list[str]], None]
-"""Called in the thread with the query and the paths that match it best."""
+"""Called in the search thread with the query and the paths that match it best."""
 
 
 class FileIndex:
     """Finds files for a query. Only the newest query gets results, repeatedly while the list is still growing.
 
-    `beside` is called in the thread and returns other names that can be mentioned.
+    `beside` is called in the search thread and returns other names that can be mentioned.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class FileIndex:
                 self._thread.start()
 
     def close(self) -> None:
-        """End the thread."""
+        """End the search thread."""
         self._stop.end("closed")
         with self._changed:
             self._changed.notify()

@@ -153,10 +153,11 @@ def _late_versions(store: Store, target: int) -> list[Event]:
 
 
 def _version_at(store: Store, point: ForkPoint, versions: SnapshotRepository) -> str:
-    """Return the version with the files as they were at a point: now, after the last action, or before the first.
+    """Return the version with the files as they were at a point.
 
-    If an action waits there, it is the last one before, because the action was shown for these files. Raises
-    SnapshotError or StoreError.
+    At the end of the log these are the present files, elsewhere those after the last action on the path to it, or
+    before the first action. If an action waits at the point, they are those of the last version on the path, because
+    the action was shown for them. Raises SnapshotError or StoreError.
     """
     target = point.target
     if point.action_id and (version := _last_version(store, target)):

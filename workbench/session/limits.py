@@ -69,7 +69,7 @@ class Limits:
         return RunEnded(reason="limit", detail=f"{reason}; send a message to continue") if reason else None
 
     def over(self, state: State, tokens: TokenCount) -> str:
-        """Describe the limit that the run has reached; empty if there is none."""
+        """Return why the limits pause the run; empty if they do not."""
         if self.remaining_steps(state) <= 0:
             return f"paused after {counted(state.steps, 'model call')} (max_steps)"
         if self.token_limit and tokens.spent >= self.token_limit:
@@ -90,7 +90,7 @@ USUAL_LIMITS = Limits()
 
 
 def limits_of(settings: Settings, *, knows_windows: bool) -> Limits:
-    """Return the limits in the settings; their context window is used only if no model profile sets its own."""
+    """Return the limits in the settings, without their context window if the saved models set their own."""
     return Limits(
         max_steps=settings.max_steps,
         max_observe=settings.max_observe,

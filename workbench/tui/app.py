@@ -287,7 +287,7 @@ class WorkbenchApp(TerminalApp):
         self.switcher.choose(search)
 
     async def action_session(self, session_id: str = "") -> None:
-        """Resume another session, or start a new one here; the current one continues as if the user had quit it."""
+        """Resume another session, or start a new one here; the engine of the current one finishes its run."""
         if session_id:
             await self.switcher.resume(session_id)
         else:

@@ -1,4 +1,7 @@
-"""Messages from panels and questions about the user's requests, for the main screen and the app."""
+"""Textual messages that panels and question screens post, mostly when the user requests something.
+
+The main screen and the app handle most of them. `StateChanged` is for the page that covers the main screen.
+"""
 
 from __future__ import annotations
 

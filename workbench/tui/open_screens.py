@@ -415,7 +415,10 @@ def open_palette(
 
 
 def open_trust(app: App[Any], question: TrustQuestion, typed: Callable[[str], None], done: Callable[[], None]) -> None:
-    """Ask whether to trust the directory; pass the answer to `question`, then call `done`."""
+    """Ask whether to trust the directory; pass the answer to `question`, then call `done`.
+
+    `typed` is called with text that the user types meanwhile and that was meant for the prompt.
+    """
     from workbench.tui.screens.trust import TrustScreen
 
     def answered(trusts: bool | None) -> None:
@@ -429,7 +432,10 @@ def open_trust(app: App[Any], question: TrustQuestion, typed: Callable[[str], No
 
 
 def open_never_ask(app: App[Any], question: NeverAskQuestion, typed: Callable[[str], None]) -> None:
-    """Have the user confirm the mode that never asks, and pass the answer to `question`."""
+    """Have the user confirm the mode that never asks, and pass the answer to `question`.
+
+    `typed` is called with text that the user types meanwhile and that was meant for the prompt.
+    """
     from workbench.tui.screens.confirmations import NeverAskScreen
 
     app.push_screen(NeverAskScreen(typed), lambda confirmed: question.answer(bool(confirmed)))

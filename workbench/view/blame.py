@@ -224,7 +224,7 @@ def _letters(number: int) -> str:
 
 
 def blame_data(view: BlameView) -> dict[str, Any]:
-    """Return a blame as plain data, for JSON: the writers, and the number of one of them for each line."""
+    """Return a blame as plain data, for JSON: the writers, and the lines, each with the number of its writer."""
     sources = view.sources
     numbers = {id(source): number for number, source in enumerate(sources)}
     return {

@@ -61,7 +61,7 @@ class DecisionRow:
 
     @property
     def why(self) -> str:
-        """The rule or mode that decided or, for an answer of the user's, that asked; safe to show."""
+        """The rule or mode that decided; for a user's answer, what asked and the rule that it saved. Safe to show."""
         one = self.decision
         if one.by != "person":
             return visible(one.rule, lines=False)

@@ -1,4 +1,4 @@
-"""Suggests example tasks that fit the contents of a directory, without running, following links or writing anything.
+"""Suggests example tasks that fit the contents of a directory, without running or writing anything or following links.
 
 Used by the welcome text. The entries, files, bytes and time are limited, so this is fast for a directory of any size.
 """

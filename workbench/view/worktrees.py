@@ -94,7 +94,7 @@ def add_worktree(workspace: Path, name: str) -> Path:
 
 
 def uncommitted_count(workspace: Path) -> int | None:
-    """Return the number of files with changes that are not committed; None if git cannot say it."""
+    """Return the number of files with changes that are not committed; None if git fails."""
     answer = run_git(["status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"], cwd=workspace)
     return answer.output.count(b"\0") if answer.ok else None
 
@@ -122,10 +122,10 @@ def merge_scope(workspace: Path, worktree: Worktree) -> Scope:
 
 
 def remove_worktree(locations: Locations, workspace: Path, worktree: Worktree, *, is_confirmed: bool = False) -> str:
-    """Delete the directory of a worktree that is still as it was listed, and return what was done, safe to show.
+    """Delete a worktree's directory if it is still as listed, and return what was done, safe to show.
 
     Its branch stays. `is_confirmed` says that the user agreed to lose what is only in it. Raises WorkbenchError if it
-    is in use, has changed, has such work without a confirmation, or cannot be deleted.
+    is in use, has changed, holds work that exists nowhere else and `is_confirmed` is false, or cannot be deleted.
     """
     top = repository_top(workspace)
     now = next((each for each in list_worktrees(locations, workspace) if each.path == worktree.path), None)
@@ -156,7 +156,7 @@ def _reason_to_keep(locations: Locations, worktree: Worktree, now: Worktree | No
 
 
 def _open_session(locations: Locations, worktree: Worktree) -> str:
-    """Return a session that a process holds and that works in a worktree; empty if there is none."""
+    """Return the id of a session that a process holds and whose workspace is in a worktree; empty if there is none."""
     root = os.path.realpath(worktree.path)
     inside = (
         entry.id
@@ -167,7 +167,7 @@ def _open_session(locations: Locations, worktree: Worktree) -> str:
 
 
 def _new_directory(root: Path, name: str) -> Path:
-    """Create an empty directory beside the repository, which nobody else has created."""
+    """Create an empty directory beside the repository, never using an existing one. Raises WorkbenchError."""
     base = f"{root.name.removesuffix('.git') or root.name}-{name.replace('/', '-')}"
     for number in range(1, _MOST_NAMES):
         directory = root.with_name(base if number == 1 else f"{base}-{number}")
@@ -182,9 +182,9 @@ def _new_directory(root: Path, name: str) -> Path:
 
 
 def _check_out(top: Path, directory: Path, name: str, commit: str) -> str:
-    """Check out a new branch in an empty directory, or return why that failed, after which neither is there.
+    """Check out a new branch in an empty directory; return why that failed, or an empty string.
 
-    Nothing is deleted that another process has created.
+    After a failure the directory is deleted, and the branch too unless another process created it.
     """
     reference = f"{_BRANCH}{name}"
     created = run_git(["update-ref", reference, commit, "0" * len(commit)], cwd=top)

@@ -73,7 +73,7 @@ def next_turn(script: ModelScript, now: Situation) -> ScriptedTurn | None:
 
 
 def is_for_summary(request: ModelRequest) -> bool:
-    """Return whether the request is for a summary of the history: one message with the record, and no tools."""
+    """Return whether the request is for a summary: it has no tools, and its last message begins with the record."""
     return not request.tools and bool(request.messages) and text_of(request.messages[-1]).startswith("<record>")
 
 

@@ -158,7 +158,10 @@ def convert_from_multiple_tool_calls_to_single_tool_call_messages(
 
 
 def checked_arguments(call: TextCall, table: Table) -> dict[str, Any]:
-    """Return the typed arguments of a call. Raises a FunctionCallValidationError that says what is allowed."""
+    """Return a call's arguments, converted to their types.
+
+    Raises a FunctionCallValidationError that says what is allowed.
+    """
     parameters = table.get(call.name)
     if parameters is None:
         raise FunctionCallValidationError(f"There is no function `{call.name}`; there are: {', '.join(table)}.")

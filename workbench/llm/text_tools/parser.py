@@ -370,7 +370,7 @@ class _Parser:
             call.repairs.append("a missing </function>")
 
     def _parameter_at(self, call: TextCall, parameters: Parameters | None, at: int) -> tuple[str, int] | None:
-        """Return the name of the parameter that begins here and the position of its value."""
+        """Return the name of the parameter that begins here and the position of its value; None if none begins."""
         spaces = _SPACE.match(self._text, at)
         at = spaces.end() if spaces else at
         tag, unclosed = _PARAMETER.match(self._text, at), _UNCLOSED_TAG.match(self._text, at)

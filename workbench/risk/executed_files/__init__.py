@@ -1,4 +1,4 @@
-"""Determines the files that an action executes or reads as code, with hashes of their content.
+"""Determines the files that an action executes or reads as code, with a fingerprint of each.
 
 An approval is bound to `executed_files` and the arguments of the action: if one of them changes, it is void.
 """

@@ -56,12 +56,12 @@ def executed_files(
     pending: Mapping[str, str | None] | None = None,
     second: str = "",
 ) -> dict[str, str]:
-    """Return the files that an action starting in `directory` would execute, by path, with a hash of each content.
+    """Return the files that an action starting in `directory` would execute, by path, with a fingerprint of each.
 
-    If a path contains symbolic links, the real path is appended to the hash. `parts` are those of the assessment,
-    `text` is the command line, `code` Python code. `pending` contains the future contents of files that earlier actions
-    write. `second` is a further path of the workspace where it runs. Never blocks; if there are more than MOST_FILES
-    files, the result contains NOT_COMPARED.
+    A fingerprint is the hash of the file's content, or its stat if that is not read; if the path contains symbolic
+    links, the real path is appended. `parts` are those of the assessment, `text` is the command line, `code` Python
+    code. `pending` contains the future contents of files that earlier actions write. `second` is a further path of the
+    workspace where it runs. Never blocks; if there are more than MOST_FILES files, the result contains NOT_COMPARED.
     """
     finder = finder_of(parts, workspace, directory, text=text, code=code, pending=pending, second=second)
     _add_near_unknown(finder, parts, directory)

@@ -248,7 +248,7 @@ def add_git_values(finder: Finder, settings: str, bases: Bases, depth: int) -> N
 
 
 def _settings_of_user() -> Iterator[str]:
-    """Yield the git settings of the user and the system, whose relative programs are those of each repository."""
+    """Yield the git settings of the user and the system; relative programs in them are those of each repository."""
     xdg = os.environ.get("XDG_CONFIG_HOME") or f"{Path.home()}/.config"
     named = os.environ.get("GIT_CONFIG_GLOBAL")
     for path in (named,) if named else (f"{Path.home()}/.gitconfig", f"{xdg}/git/config", "/etc/gitconfig"):
@@ -288,7 +288,7 @@ def add_git_directories(finder: Finder, rest: Sequence[str], bases: Bases, depth
 
 
 def add_hooks(finder: Finder, bases: Bases, depth: int) -> None:
-    """Add the hooks of the repository."""
+    """Add the repository's git hooks, including `.husky` and `.githooks`."""
     directories = tuple(dict.fromkeys((*bases[:1], finder.workspace)))
     shared = (f"{_git_directories(finder, directory, '.git')[1]}/hooks/*" for directory in directories)
     for pattern in (*dict.fromkeys(shared), ".husky/*", ".githooks/*"):
@@ -323,7 +323,7 @@ def _steering(text: str) -> str:
 
 
 def start_of(path: str) -> str:
-    """Return the beginning of a regular file, for which it never waits; empty if it cannot be read."""
+    """Return the beginning of a regular file; empty if it is not one or cannot be read. Never blocks."""
     with (
         suppress(OSError, ValueError),
         open(path, encoding="utf-8", errors="replace", opener=_open_at_once) as file,

@@ -11,7 +11,7 @@ from workbench.risk.executed_files.project_files import REST
 
 
 def files_started(parts: Sequence[Part], directory: str, argv: Sequence[str], *, text: str) -> dict[str, str]:
-    """Return the files that a program started in `directory` runs or reads as code, by path, with a hash of each.
+    """Return the files that a program started in `directory` runs or reads as code, each with its fingerprint.
 
     `parts` are those of the assessment of the command line `text`. A file that is not known to run is included only if
     it is directly in `directory` or in a directory that `argv` names: the other sources of a project change too often.

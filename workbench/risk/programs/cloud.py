@@ -7,7 +7,7 @@ import re
 from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.assessment import Part
 from workbench.risk.code import REDIS_READS
-from workbench.risk.programs.destruction import asks_help, changes_data, destroys
+from workbench.risk.programs.destructive_verbs import asks_help, changes_data, destroys
 from workbench.risk.programs.rule import Rule, named, subcommands, words
 from workbench.risk.reason import Reason, Trait
 from workbench.risk.shell.call import Call, Spec, uses

@@ -9,7 +9,7 @@ from workbench.files import recorded_stat
 from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.git_programs import programs_named
 from workbench.risk.paths import within
-from workbench.risk.programs.destruction import destroys
+from workbench.risk.programs.destructive_verbs import destroys
 from workbench.risk.programs.git_deletions import clean, remove
 from workbench.risk.programs.rule import Rule, flag_names, subcommands, words
 from workbench.risk.reason import FOR_GIT, RUNS_PROGRAM, Reason, Trait

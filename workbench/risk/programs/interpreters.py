@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.code import rated_code
-from workbench.risk.programs.destruction import destroys
+from workbench.risk.programs.destructive_verbs import destroys
 from workbench.risk.programs.exposure import anybody_writes
 from workbench.risk.programs.rule import Rule, named, words
 from workbench.risk.reason import (

@@ -29,7 +29,7 @@ from workbench.risk.programs import (
     text,
     wrappers,
 )
-from workbench.risk.programs.destruction import asks_help, changes_data, destroys, destroys_by_name, verb_first
+from workbench.risk.programs.destructive_verbs import asks_help, changes_data, destroys, destroys_by_name, verb_first
 from workbench.risk.programs.empty_settings import without_empty_settings
 from workbench.risk.programs.escalation import has_reach, raise_by_reach
 from workbench.risk.programs.exposure import raise_by_exposure

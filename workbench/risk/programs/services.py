@@ -7,7 +7,7 @@ from typing import Final
 
 from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.programs.cloud import or_status
-from workbench.risk.programs.destruction import asks_help
+from workbench.risk.programs.destructive_verbs import asks_help
 from workbench.risk.programs.exposure import OPEN_PORT
 from workbench.risk.programs.rule import Rule, subcommands, words
 from workbench.risk.reason import LOADS_CODE, Reason, Trait

@@ -10,7 +10,7 @@ import re
 from itertools import pairwise
 
 from workbench.lazy_pattern import lazy_pattern
-from workbench.risk.programs.destruction import asks_help
+from workbench.risk.programs.destructive_verbs import asks_help
 from workbench.risk.programs.rule import Rule, always, named, subcommands, words
 from workbench.risk.reason import (
     BY_SERVICE,

@@ -37,7 +37,10 @@ _INNER_SUM = lazy_pattern(r"\$\(\((?:[^()]|\([^()]*\))*\)\)")
 
 
 def without_counts(raw: str, *, sums: bool = True) -> str:
-    """Return the source of a value, with a digit in place of each expansion that can only be a number."""
+    """Return the source of a value, with a digit in place of each expansion that can only be a number.
+
+    With `sums`, this includes `$((…))`.
+    """
     if "$" not in raw:
         return raw
     text = _CHARACTERS.sub("0", raw)

@@ -19,7 +19,7 @@ WHERE kind = 'rewound' ORDER BY seq"""
 
 
 class Rewind(NamedTuple):
-    """The event `seq` made event `target` the last one that counts."""
+    """The event `seq` made event `target` the last one that counts, for the conversation, the files or both."""
 
     seq: int
     target: int

@@ -34,7 +34,7 @@ class Mirror:
     def open(cls, locations: Locations, session_id: str, url: str) -> Mirror:
         """Open the copy of a session on the machine of `url`, or create it.
 
-        Raises WorkbenchError, also if a session of this name is here that is not from there.
+        Raises WorkbenchError, also if this machine has a session of this name that is no copy from that machine.
         """
         path = session_path(locations, session_id)
         private_directory(path.parent)
@@ -57,7 +57,7 @@ class Mirror:
         return self._store.last_seq
 
     def append(self, events: Sequence[Event]) -> None:
-        """Write the next events, which keep their numbers, except those that are there. Raises StoreError."""
+        """Write the next events under their own numbers, without those that the copy has. Raises StoreError."""
 
         def write(db: sqlite3.Connection) -> None:
             (last,) = db.execute(_LAST).fetchone()
@@ -77,6 +77,9 @@ class Mirror:
         self._store.refresh()
 
     def close(self, state_directory: Path) -> None:
-        """Close the file; delete one without a message of the user, as the other machine does, and its directory."""
+        """Close the copy.
+
+        If it holds no user message, delete it and its state directory, as the other machine does with the original.
+        """
         remove_if_empty(self._store, state_directory)
         self._store.close()

@@ -21,10 +21,13 @@ class Question(Struct, frozen=True):
     options: tuple[str, ...] = ()
 
 
-def who_asks(agent: str, name: str = "agent") -> str:
-    """Return who asks: the agent, a sub-agent by its name, or a server or the sandbox in the middle of a call."""
+def who_asks(agent: str) -> str:
+    """Return who asks, for the middle of a sentence; `agent` is as the log has it, and empty for the main agent.
+
+    Otherwise it names a sub-agent or, for a question in the middle of a call, an MCP server or the sandbox.
+    """
     if not agent:
-        return f"the {name}"
+        return "the agent"
     return f"the {agent}" if agent == SANDBOX or agent.startswith("MCP server ") else f"the sub-agent {agent}"
 
 

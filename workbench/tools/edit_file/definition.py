@@ -161,7 +161,7 @@ class MergeRequest:
         return cls(first, last, original, action.content, well_formed(prompt))
 
     def applied(self, text: str, answer: str) -> Edited:
-        """Return the text with the answer applied. Raises EditorError for an answer that may be incomplete."""
+        """Return the text with the answer applied. Raises EditorError for an empty or incomplete answer."""
         return replace_lines(text, self.first, self.last, self._merged(answer))
 
     def _merged(self, answer: str) -> str:

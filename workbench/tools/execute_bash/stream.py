@@ -22,7 +22,7 @@ LARGEST_FILE = 2 << 30
 
 @dataclass(frozen=True)
 class OutputText:
-    """An output as it is returned; `file` holds all of it if the middle was cut."""
+    """An output as it is returned; `file` is the path of the whole output if `text` lacks its middle."""
 
     text: str
     file: str | None = None
@@ -101,7 +101,7 @@ class OutputBuffer:
             self._trouble = f"only its first part is there: {error.strerror}"
 
     def collect(self) -> OutputText:
-        """Return the whole text, or head and tail with a notice between; closes the file."""
+        """Close the file; return the whole text, or its head and tail with a notice between them."""
         self._close_file()
         if self._chars <= self._limit:
             return OutputText("".join(self._head))
@@ -164,7 +164,11 @@ class Stream:
         self._taken = ""  # the part of the open line that was returned
 
     def feed(self, data: bytes, on_output: Callable[[str], None] | None) -> None:
-        """Add bytes; without a listener, text is held for one, and dropped once it exceeds `_AT_MOST` characters."""
+        """Add bytes to the output, and pass new text to `on_output` now and then.
+
+        Without a listener, the live text is held for the next one, and discarded once it reaches `_AT_MOST`
+        characters; `collect` is not affected.
+        """
         text = self._cleaner.feed(data)
         self._buffer.add(text)
         if not text:
@@ -179,7 +183,7 @@ class Stream:
             self._pass_on(on_output)
 
     def rest(self, on_output: Callable[[str], None] | None) -> None:
-        """Pass on held output and the unfinished line; to be called while nothing arrives."""
+        """Pass the held live text and the unfinished line to `on_output`; to be called while nothing arrives."""
         if on_output is None:
             return
         line = self._cleaner.open_line

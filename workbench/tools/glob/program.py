@@ -90,7 +90,7 @@ _FLAGS = (
 
 
 class ProgramError(Exception):
-    """The program printed an error, for example because it is too old to know an option."""
+    """The program printed an error, for example because it is too old to know an option, or is blocked by a file."""
 
 
 def ripgrep(*options: str, hidden: bool) -> list[str] | None:
@@ -112,8 +112,8 @@ def output_of(
 ) -> Iterator[bytes]:
     """Yield the program's output in chunks. Raises ProgramError if it prints errors, OSError if it cannot start.
 
-    ProgramError is also raised if it has printed nothing for a second and `is_blocked`, called once, returns True: it
-    waits for a file that is never readable.
+    Also raises ProgramError if the program prints nothing for a second and `is_blocked`, called at most once, returns
+    True: the program is then waiting for a file that will never be readable.
     """
     process = start(
         command,

@@ -132,7 +132,7 @@ class TaskTrackerExecutor(ToolExecutor[TaskTrackerAction, TaskTrackerObservation
         self._tasks = []
 
     def recall(self, observation: dict[str, Any]) -> None:
-        """Restore the list from the log; an invalid one is ignored."""
+        """Restore the list from an observation in the log; an invalid one is ignored."""
         with suppress(ValueError, TypeError):
             self._tasks = [TaskItem.model_validate(entry) for entry in observation.get("task_list", ())]
 

@@ -18,7 +18,7 @@ from workbench.view.state import SessionState
 
 
 class EngineLost(Static):
-    """The first line of a modal screen, which covers the activity line."""
+    """Says at the top of a modal screen why no answer can reach the agent; the modal hides the activity line."""
 
     DEFAULT_CSS = """
     EngineLost { dock: top; width: 1fr; height: auto; max-height: 3; padding: 0 1; background: $surface; }

@@ -232,7 +232,7 @@ class FittingList(LineList):
         self._most_rows = 0
 
     def limit(self, rows: int) -> None:
-        """Take at most this many rows; 0 means that there is no limit."""
+        """Limit the height to this many rows; 0 means that there is no limit."""
         if rows != self._most_rows:
             self._most_rows = rows
             self.refresh(layout=True)

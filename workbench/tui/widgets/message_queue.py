@@ -21,7 +21,7 @@ _LOW, _LOW_ROWS = 30, 2
 
 
 class QueueList(Widget, can_focus=True):
-    """One line for each message; the up key in an empty prompt leads here."""
+    """One line for each queued message; the up key in an empty prompt leads here."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "withdraw(True)", "Edit", id="queue.edit"),

@@ -124,7 +124,7 @@ class MountedItems:
             self._show_live()
 
     def repaint(self, items: Iterable[Item]) -> None:
-        """Repaint these items, except those out of the window; mount and unmount those that appear and disappear."""
+        """Repaint these items, except those outside the window; mount and unmount those that appear and disappear."""
         for item in items:
             self.refresh_group(item.reads.items if isinstance(item, ActionItem) and item.reads else [item])
             if (view := self.views.get(id(line_item_of(item)))) is not None:

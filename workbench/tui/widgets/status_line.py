@@ -153,7 +153,7 @@ def _may_change_files(changed: Changed) -> bool:
 
 
 def _directory_part(workspace: Path, branch: str, width: int) -> Content:
-    """Return the directory, or as much of the end of its path as fits, after the machine if it is another one, and the
+    """Return the machine, if it is another one, the directory or as much of the end of its path as fits, and the
     branch.
     """
     path = visible_path(from_home(workspace))

@@ -62,7 +62,7 @@ def _check_words(check: CheckResult | str | None) -> str:
 
 
 def check_lines(comparison: Comparison) -> Iterator[str]:
-    """Yield the end of the output of each check that failed, and why a check was not run; safe to show."""
+    """Yield the end of each failed check's output, why others were not run, and if any was unconfined; safe to show."""
     for each in comparison.sessions:
         if isinstance(each.check, str):
             yield f"The check of {each.entry.id} was not run: {visible(each.check, lines=False)}"

@@ -223,13 +223,13 @@ class SessionView(Horizontal):
 
     @on(ChangesPanel.ScopeChanged)
     def on_scope_changed(self) -> None:
-        """Switch the changes between this turn and the whole session."""
+        """Toggle the changes panel between this turn and the whole session."""
         self._state.only_turn = not self._state.only_turn
         self._show(Changed(changes=True))
 
     @on(PanelTabs.Chosen)
     def on_tab_chosen(self, message: PanelTabs.Chosen) -> None:
-        """Unfold the panel whose tab was clicked."""
+        """Unfold the panel whose tab was clicked, or fold it if it is unfolded."""
         self.open_panel(message.panel)
 
     def on_key(self, event: events.Key) -> None:

@@ -9,10 +9,10 @@ from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Turn
 from workbench.config.settings import read_profile
 from workbench.llm.client import ProviderModel
-from workbench.llm.compatible import own_server
 from workbench.llm.factory import open_profile
 from workbench.llm.litellm_setup import load_litellm
 from workbench.llm.model import Cancel, ModelRequest
+from workbench.llm.openai_compatible import own_server
 from workbench.llm.price_table import entries
 from workbench.llm.pricing import cost_of
 from workbench.protocol.usage import Usage

@@ -70,7 +70,7 @@ class DirectRoute:
 
     @property
     def listed(self) -> dict[str, Any] | None:
-        """The price table's entry for the model, if the server is a provider's own."""
+        """The price table's entry for the model; None unless the server is a provider's own."""
         return listed_at(self.base, self._model)
 
     @property
