@@ -80,6 +80,8 @@ class WebView:
         self._view = view
         self._access = access
         self._tabs: set[web.WebSocketResponse] = set()
+        self._closed = asyncio.Condition()
+        """Notified when a tab has ended."""
 
     def application(self) -> web.Application:
         """Return the application with all routes, each behind the same checks."""
@@ -159,7 +161,7 @@ class WebView:
         offered = request.headers.get("Sec-WebSocket-Protocol", "").split(",")
         if not self._access.has_key(self._cookie(request), (each.strip() for each in offered)):
             return _refusal(_NO_KEY)
-        if self._is_full:
+        if not await self._has_room():
             return web.Response(status=503, text=_FULL.format(self._view.most_tabs))
         connection = web.WebSocketResponse(
             heartbeat=_HEARTBEAT, max_msg_size=_LONGEST_MESSAGE, compress=False, protocols=(_PROTOCOL,)
@@ -170,7 +172,15 @@ class WebView:
             await self._run(connection, _size(request.query.get("width"), request.query.get("height")))
         finally:
             self._tabs.discard(connection)
+            async with self._closed:
+                self._closed.notify_all()
         return connection
+
+    async def _has_room(self) -> bool:
+        """Return whether one more tab may open, after waiting for the programs of tabs that were closed or reloaded."""
+        async with self._closed:
+            await self._closed.wait_for(lambda: not (self._is_full and any(tab.closed for tab in self._tabs)))
+        return not self._is_full
 
     async def _run(self, connection: web.WebSocketResponse, size: tuple[int, int]) -> None:
         """Run the program until it ends or the browser leaves."""
