@@ -213,6 +213,7 @@ async def test_every_tab_can_be_reloaded_while_as_many_are_open_as_may_be():
             await until(tab, "a")
             await tab.close()
         again = await asyncio.gather(*(server.tab() for _ in range(8)))
+        assert not any(tab.closed for tab in again)
         for tab in again:
             await until(tab, "a")
             await tab.close()

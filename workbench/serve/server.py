@@ -161,7 +161,7 @@ class WebView:
         offered = request.headers.get("Sec-WebSocket-Protocol", "").split(",")
         if not self._access.has_key(self._cookie(request), (each.strip() for each in offered)):
             return _refusal(_NO_KEY)
-        if not await self._has_room():
+        if not await self._can_open():
             return web.Response(status=503, text=_FULL.format(self._view.most_tabs))
         connection = web.WebSocketResponse(
             heartbeat=_HEARTBEAT, max_msg_size=_LONGEST_MESSAGE, compress=False, protocols=(_PROTOCOL,)
@@ -176,7 +176,7 @@ class WebView:
                 self._closed.notify_all()
         return connection
 
-    async def _has_room(self) -> bool:
+    async def _can_open(self) -> bool:
         """Return whether one more tab may open, after waiting for the programs of tabs that were closed or reloaded."""
         async with self._closed:
             await self._closed.wait_for(lambda: not (self._is_full and any(tab.closed for tab in self._tabs)))
