@@ -27,7 +27,7 @@ _NAME = lazy_pattern(r"[A-Za-z0-9][\w .-]{0,39}", re.ASCII)
 
 
 def check_variables(name: str, value: Any) -> None:
-    """Check a table of environment variables. Raises UsageError."""
+    """Check that the value of the setting `name` is a table of environment variables. Raises UsageError if not."""
     if not isinstance(value, Mapping) or not all(isinstance(each, str) for each in value.values()):
         raise UsageError(f'{name} must be a table of texts, such as {{ API_KEY = "${{API_KEY}}" }}')
 

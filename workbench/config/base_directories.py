@@ -1,4 +1,4 @@
-"""The base directories of the XDG specification, for code that has to be fast: it loads nothing but `pathlib`."""
+"""The base directories of the XDG specification. Code that must start fast can use them: only `pathlib` is imported."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ CACHES = {
     "pre-commit": (".cache/pre-commit", "PRE_COMMIT_HOME"),
     "huggingface": (".cache/huggingface", "HF_HOME"),
 }
-"""By the name that the setting `sandbox_caches` uses: a directory below the home directory, and the variable that names
-another one, or with a slash the directory above it (empty if there is none). npm warns about variables of pnpm's that
-are named like its own.
+"""Each cache, by its name in the setting `sandbox_caches`: its path below the home directory, and the environment
+variable that replaces this path (empty if there is none). With a slash, as in `PNPM_HOME/store`, the variable is the
+path's parent. PNPM_HOME is used because npm warns about pnpm's `npm_config_*` variables.
 """

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 else:
 
     def dataclass(**_: object) -> object:
-        """Return a decorator that leaves the class as it is: `settings` makes it a dataclass."""
+        """Return a decorator that changes nothing: the module `settings` makes the class a dataclass."""
         return lambda table: table
 
 
@@ -23,13 +23,13 @@ RUNTIMES = ("podman", "docker")
 """The programs that run containers, the preferred one first."""
 ASK = "ask"
 DEVCONTAINER = "devcontainer"
-"""As the value of `--container` or of `container.devcontainer`: the file devcontainer.json that the project has."""
+"""The value of `--container` or `container.devcontainer` that selects the project's own devcontainer.json."""
 NETWORKS = {
     ASK: "only hosts that you allow, each asked about at its first use",
     "none": "none",
     "open": "the runtime's own: commands reach every host unasked",
 }
-"""The values of `container.network`."""
+"""The values of `container.network`, each with what commands can reach."""
 
 
 def _check_variables(name: str, value: Any) -> None:
@@ -41,7 +41,7 @@ def _check_variables(name: str, value: Any) -> None:
 
 @dataclass(frozen=True)
 class ContainerSettings:
-    """The table `[container]`: what commands run in."""
+    """The table `[container]`: the container that commands run in."""
 
     image: str = setting("", Text(), "Image", "The image; commands run in a container of it.")
     dockerfile: str = setting(
@@ -72,12 +72,12 @@ class ContainerSettings:
 
     @property
     def origin(self) -> str:
-        """The name of the image, or of the file that it comes from."""
+        """The image's name, or else the Dockerfile or devcontainer.json that defines it; empty if none is set."""
         own = "devcontainer.json" if self.devcontainer == DEVCONTAINER else self.devcontainer
         return self.image or self.dockerfile or own
 
     def file_in(self, workspace: Path) -> Path | None:
-        """Return the file from which the image is built; None if the settings name an image."""
+        """Return the path of the Dockerfile; None if the settings name an image, or no Dockerfile."""
         return workspace.resolve() / self.dockerfile if self.dockerfile and not self.image else None
 
 
@@ -108,7 +108,7 @@ def read_container(values: object) -> ContainerSettings:
 
 
 def split_mount(text: str) -> tuple[str, str, bool]:
-    """Return the source and the target of an entry of `mounts`, and whether it may be written. Raises UsageError."""
+    """Return the source, the target and whether commands may write there. Raises UsageError for an invalid entry."""
     source, _, rest = text.partition(":")
     target, _, option = rest.partition(":")
     if not source.startswith(("/", "~/")) or not target.startswith("/") or option not in ("", "ro", "rw"):

@@ -1,8 +1,8 @@
 """The file `devcontainer.json` of a project: where it is, its format, and the files that its image is built from.
 
 The format is described at https://containers.dev/implementors/json_reference: JSON with comments, in which a comma may
-follow the last entry. All this is read before the user trusts the project, so no content may take long to read, or come
-from elsewhere.
+follow the last entry. These files are read before the user trusts the project. So reading takes time proportional to
+their size, whatever they contain, and never follows a link.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from workbench.lazy_pattern import lazy_pattern
 from workbench.text import visible, visible_path
 
 NAMES: Final = (".devcontainer/devcontainer.json", ".devcontainer.json")
-"""Where a project has the file, the preferred place first."""
+"""The paths in a project at which the file is looked for, in this order."""
 _LARGEST: Final = 1_000_000
 """The size, in bytes, of the largest file of the project that is read."""
 _LONGEST_PATH: Final = 4_096
-# Nothing here goes back over what it has passed (`*+`), and what is not closed goes on to the end: both keep the time
-# proportional to the size.
+# The quantifiers are possessive (`*+`), so nothing is matched twice, and an unclosed string or comment extends to the
+# end of the text. Both keep the time proportional to the size.
 _STRING: Final = r'"(?:[^"\\]|\\.)*+"?+'
 _COMMENT: Final = lazy_pattern(rf"{_STRING}|//[^\n]*+|/\*.*?(?:\*/|(\Z))", re.S)
 _LAST_COMMA: Final = lazy_pattern(rf'({_STRING}|[^\s"\[{{,:])(\s*+),(?=\s*+[\]}}])|{_STRING}', re.S)
@@ -34,19 +34,25 @@ _NOT_NEWLINE: Final = lazy_pattern(r"[^\n]")
 
 
 def devcontainer_in(settings: ContainerSettings, workspace: Path) -> Path | None:
-    """Return the file that the settings name, or the project's own; None if they name an image or a Dockerfile."""
+    """Return the path of the devcontainer.json that the settings select, which may not exist; None if they select none.
+
+    An image or a Dockerfile in the settings takes precedence over it.
+    """
     if settings.image or settings.dockerfile or not settings.devcontainer:
         return None
     top = workspace.resolve()
     if settings.devcontainer != DEVCONTAINER:
         return top / settings.devcontainer
-    # Unlike the method of a path, this is False too where a link leads into a directory that may not be read.
+    # Unlike `Path.is_file`, this does not raise PermissionError for a link into a directory that may not be read.
     existing = (top / name for name in NAMES if os.path.isfile(top / name))  # noqa: PTH113
     return next(existing, top / NAMES[0])
 
 
 def files_of_project(settings: ContainerSettings, workspace: Path) -> tuple[Path, ...]:
-    """Return the files of the project that decide on the container, which are used only if the user trusts them."""
+    """Return the project's files that define the container: its devcontainer.json and its Dockerfile, if it has them.
+
+    They are used only if the user trusts them.
+    """
     file = devcontainer_in(settings, workspace)
     if file is None:
         dockerfile = settings.file_in(workspace)
@@ -61,7 +67,7 @@ def files_of_project(settings: ContainerSettings, workspace: Path) -> tuple[Path
 def content_of(file: Path) -> bytes:
     """Return the content of a project's file.
 
-    Raises OSError with the reason if it is no regular file, a link or below one, or larger than a million bytes.
+    Raises OSError, with the reason, if the path contains a link, or if the file is not regular or larger than 1 MB.
     """
     name = visible_path(str(file))
     if os.path.realpath(file) != os.path.normpath(file):
@@ -78,14 +84,15 @@ def content_of(file: Path) -> bytes:
 
 
 def _open_at_once(path: str, flags: int) -> int:
-    """Open a path that may meanwhile have become a link, which fails, or a pipe, for whose other end nothing waits."""
+    """Open a path without waiting, should it have become a pipe, and raise OSError should it have become a link."""
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
 def dockerfile_of(data: Mapping[str, Any], file: Path, workspace: Path) -> Path | None:
-    """Return the Dockerfile that the file names, relative to its own directory; None if it names none.
+    """Return the path of the Dockerfile that a devcontainer.json names; None if it names none.
 
-    Raises UsageError if it is outside the workspace.
+    `data` are the entries of that `file`, whose directory the name is relative to. Raises UsageError for a Dockerfile
+    outside the workspace.
     """
     build = data.get("build")
     name = build.get("dockerfile") if isinstance(build, Mapping) else None
@@ -98,7 +105,7 @@ def dockerfile_of(data: Mapping[str, Any], file: Path, workspace: Path) -> Path 
 
 
 def parsed(content: bytes) -> Mapping[str, Any]:
-    """Return the entries of the file. Raises UsageError if it is not a JSON object in UTF-8."""
+    """Return the entries of a devcontainer.json. Raises UsageError if the content is not a JSON object in UTF-8."""
     try:
         text = _COMMENT.sub(_without_comment, content.decode("utf-8-sig"))
         data = json.loads(_LAST_COMMA.sub(_without_comma, text), parse_constant=_refuse)
@@ -110,7 +117,9 @@ def parsed(content: bytes) -> Mapping[str, Any]:
 
 
 def _without_comment(match: re.Match[str]) -> str:
-    """Return a string as it is, and a comment as spaces, so that errors name the right line and column."""
+    """Return spaces for a comment, so that errors name the right line and column; a string or an unclosed comment
+    stays as it is.
+    """
     is_open = match[1] is not None
     return match[0] if is_open or match[0].startswith('"') else _NOT_NEWLINE.sub(" ", match[0])
 

@@ -19,8 +19,8 @@ class ApprovalMode:
     def __init__(
         self, label: str, meaning: str, asks: tuple[Risk, ...], asks_about_edits: tuple[Risk, ...] | None = None
     ) -> None:
-        """`asks` are the risks that need the user's approval; `asks_about_edits` those of edits in the workspace, if
-        they differ.
+        """Actions with a risk in `asks` need the user's approval; for edits of files in the workspace,
+        `asks_about_edits` applies instead, if it is given.
         """
         self.label = label
         self.meaning = meaning

@@ -48,7 +48,7 @@ class Kind(ABC):
         return "" if value is None else str(value)
 
     def merge(self, value: Any, written: Any) -> Any:
-        """Return the value of a flag or variable, which replaces the one written in the file (None: there is none)."""
+        """Return the value that takes effect if a flag or variable gives `value`; the file gives `written`, or None."""
         return value
 
 
@@ -101,7 +101,7 @@ class Prose(Kind):
     """Text of any number of lines."""
 
     def check(self, name: str, value: Any) -> Any:
-        """Return the text without surrounding whitespace. Raises UsageError if it is something else."""
+        """Return the text without surrounding whitespace. Raises UsageError if the value is not a string."""
         if not isinstance(value, str):
             raise UsageError(f"{name} must be text")
         return value.strip()
@@ -111,7 +111,7 @@ class Url(Text):
     """The URL of a server."""
 
     def check(self, name: str, value: Any) -> Any:
-        """Return the URL. Raises UsageError if it is not http(s): a request would fail only after its retries."""
+        """Return the URL. Raises UsageError if it is not http(s), which requests would report only after retries."""
         url = super().check(name, value)
         if url and not _URL.match(url):
             raise UsageError(f"{name} must be a URL such as http://localhost:8000/v1, not {url!r}")
@@ -215,7 +215,7 @@ class Number(Kind):
 
 
 class Switch(Kind):
-    """True or false; with `auto` also "auto": then it depends on what the terminal is known to support."""
+    """True or false. With `auto` also "auto", which decides by what the terminal is known to support."""
 
     def __init__(self, *, auto: bool = False) -> None:
         self._has_auto = auto
@@ -269,7 +269,7 @@ class Strings(Kind):
 
 
 class Table(Kind):
-    """A table of the settings file, checked by a given function; the form shows its entries, not the table."""
+    """A table of the settings file, checked by the function `check`; the form shows its entries, not the table."""
 
     is_table = True
 
@@ -308,8 +308,8 @@ class Setting:
     ) -> None:
         """Declare a setting.
 
-        `about` describes it in a sentence or two. `unset` says what no value or 0 means. `flag` is the placeholder for
-        the value in the flag's help; without it the setting has no flag.
+        `about` describes it in a sentence or two. `unset` says what it means to have no value or 0, such as "no limit".
+        `flag` is the placeholder for the value in the flag's help; without it the setting has no flag.
         """
         self.name = ""
         self.default = default
@@ -339,7 +339,7 @@ class Setting:
 
     @property
     def reference(self) -> str:
-        """What it is about and, if the interface shows other names for its values, the values and their meaning."""
+        """The description, followed by the values and their meaning if the interface shows other names for them."""
         if not self.kind.labels:
             return self.about
         values = "; ".join(f"{value} ({words})" for value, words in self.kind.choices)

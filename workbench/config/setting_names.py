@@ -17,13 +17,15 @@ if TYPE_CHECKING:
     from typing import Any
 
 _TABLES = {"terminal": TerminalSettings, "container": ContainerSettings}
-"""Tables whose entries are declared: `[TABLE]`."""
+"""The tables `[TABLE]` with declared entries, each with the class that declares them."""
 _NAMED_TABLES = {"models": Profile, "agents": AgentSettings}
-"""Tables of tables whose entries are declared: `[TABLE.NAME]`."""
+"""The tables `[TABLE.NAME]` with declared entries, by TABLE, each with the class that declares them."""
 
 
 class SettingName:
-    """A dotted name: its path in the file, and the declaration of the setting, which tools, keys and tables lack."""
+    """A dotted name: its path in the file, and the declaration of its setting; None for a name that the table of
+    settings does not declare, such as a tool's parameter, a key binding or `models.fast`.
+    """
 
     def __init__(self, path: tuple[str, ...], setting: Setting | None) -> None:
         self.path = path
@@ -41,7 +43,7 @@ class SettingName:
 
 
 def parse_name(text: str, values: Mapping[str, Any]) -> SettingName:
-    """Return the setting of that name; `values` are those of the file, because names in it may contain dots.
+    """Return the parsed name of a setting; `values` is the content of the file, whose own names may contain dots.
 
     Raises UsageError, which suggests the nearest name.
     """
@@ -64,7 +66,9 @@ def parse_name(text: str, values: Mapping[str, Any]) -> SettingName:
 
 
 def names(values: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the names of all settings that have a value, and of those that the tables in `values` can have."""
+    """Yield the names of all settings that can have a value, including those of the tables in `values`; only the
+    entries of tables with secrets (`mcpServers`) are omitted.
+    """
     for name, setting in declared(Settings).items():
         if name in _TABLES:
             yield from (f"{name}.{key}" for key in declared(_TABLES[name]))

@@ -88,7 +88,7 @@ def written_settings(locations: Locations) -> tuple[dict[str, Any], list[str]]:
 
 
 def _relations(values: Mapping[str, Any]) -> Iterator[tuple[EntryPath, str]]:
-    """Yield the entries of saved models that other entries make invalid, and why."""
+    """Yield the path of each list of fallback models that does not fit the other saved models, and the problem."""
     for name, problem in fallback_problems(values.get("models", {})).items():
         yield ("models", name, "fallback_models"), problem
 
@@ -111,7 +111,10 @@ def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
 
 
 def origin_of(name: str, settings: Settings, env: Mapping[str, str], *, is_written: bool) -> str:
-    """Return the origin of a setting's value: the flag, the environment variable, "your file" or "default"."""
+    """Return the origin of a setting's value: the flag, the environment variable, "your file" or "default".
+
+    `is_written` says whether the file sets it.
+    """
     entry = declared(Settings)[name]
     if name in settings.from_flags:
         return entry.flag
@@ -121,12 +124,16 @@ def origin_of(name: str, settings: Settings, env: Mapping[str, str], *, is_writt
 
 
 def wants_never(settings: Settings, *, is_new: bool) -> bool:
-    """Return whether a new session would begin in the mode that never asks, or a flag would set an old one to it."""
+    """Return whether the session would get the mode that never asks; a session that is resumed gets a mode only from
+    a flag.
+    """
     return settings.mode == NEVER and (is_new or "mode" in settings.from_flags)
 
 
 def without_never(settings: Settings) -> Settings:
-    """Return the settings without the unconfirmed mode: a new session gets the default, an old one keeps its own."""
+    """Return the settings without the mode that never asks, if the user did not confirm it: a new session gets the
+    default mode, and a session that is resumed keeps its own.
+    """
     return replace(
         settings, mode=Settings().mode, from_flags=tuple(name for name in settings.from_flags if name != "mode")
     )

@@ -1,9 +1,9 @@
-"""The settings: each is declared once, and everything else is derived from its declaration.
+"""The settings: each is declared once, and everything about it is derived from its declaration.
 
 The entries of `[terminal]`, `[container]`, `[[hooks]]` and `[agents.NAME]` are declared in `terminal_settings`,
 `container_settings`, `hook_settings` and `agent_settings`, all others here.
 
-Everything else is the checks of the settings file, of OHW_NAME in the environment and of command line flags
+Derived from them are the checks of the settings file, of OHW_NAME in the environment and of command line flags
 (`settings`), the flags themselves and their `--help` (`cli.arguments`), the Settings screen, `ohw config` and the table
 in the guide.
 
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 else:
 
     def dataclass(**_: object) -> object:
-        """Return a decorator that leaves the class as it is: `settings` makes it a dataclass."""
+        """Return a decorator that changes nothing: the module `settings` makes the class a dataclass."""
         return lambda table: table
 
 
@@ -144,7 +144,7 @@ def read_profile(name: str, values: object) -> Profile:
 
 
 def fallback_problems(models: Mapping[str, Any]) -> Mapping[str, str]:
-    """Return why the fallback models of saved models cannot be used, by name; models without problems are omitted."""
+    """Return the names of the saved models whose fallback models cannot be used, each with the reason."""
     problems = {name: _fallback_problem(name, models) for name in models}
     return {name: problem for name, problem in problems.items() if problem}
 
@@ -194,7 +194,7 @@ SANDBOX = {
 TOOL_SETS = {"code": "all that read and write", "plan": "only those that read, and the task list"}
 """The values of `tools.set`."""
 FILTER = "filter_tools_regex"
-"""The key of a pattern in `[tools]`, and in kinds of sub-agents, by its name in OpenHands."""
+"""The key in `[tools]` and `[agents.NAME]` of a regular expression for tool names; OpenHands uses the same key."""
 
 
 def _check_tools(name: str, value: Any) -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 else:
 
     def dataclass(**_: object) -> object:
-        """Return a decorator that leaves the class as it is: `settings` makes it a dataclass."""
+        """Return a decorator that changes nothing: the module `settings` makes the class a dataclass."""
         return lambda table: table
 
 

@@ -16,7 +16,7 @@ from workbench.lazy_pattern import lazy_pattern
 from workbench.suggest import near
 
 EntryPath: TypeAlias = tuple[str, str, str]
-"""A table of tables, an entry of it, and a key of that."""
+"""The path of a value: a table of tables, an entry in it, and a key in the entry, as in `models.fast.price`."""
 MOST_BYTES = 10_000_000
 """The size, in bytes, of the largest settings file that is read."""
 _POSITION = lazy_pattern(r"\(at line (\d+), column (\d+)\)")
@@ -43,7 +43,7 @@ _TABLES = ("tools", "models", "terminal", "agents", "mcpServers")
 
 
 def _line_of_entry(key: str, text: str, table: str, entry: str) -> int:
-    """Return the number of the line that sets a key of an entry of a table, or else the line of the entry."""
+    """Return the number of the line that sets `key` in `[TABLE.ENTRY]`; of the line of the entry if none is found."""
     line = line_of(key, text, f"{table}.{entry}")
     return line if line > 1 else line_of(entry, text, table)
 

@@ -27,7 +27,7 @@ class CommonEnds(NamedTuple):
 
 
 def common_ends(before: str, after: str) -> CommonEnds:
-    """Return the whole lines that two texts share at both ends; compares blocks, which is fast for a huge file."""
+    """Return how much of two texts is the same at both ends, in whole lines; fast for huge files."""
     size = min(len(before), len(after))
     same = _same_length(size, lambda at, end: before.startswith(after[at:end], at))
     head = before.rfind("\n", 0, same) + 1
@@ -38,7 +38,7 @@ def common_ends(before: str, after: str) -> CommonEnds:
 
 
 def _same_length(size: int, is_same: Callable[[int, int], bool]) -> int:
-    """Return the length of the common prefix; `is_same` compares from one offset to another."""
+    """Return how many of `size` characters precede the first difference; `is_same` compares a range of offsets."""
     at = 0
     while at < size and is_same(at, min(at + _BLOCK, size)):
         at = min(at + _BLOCK, size)
@@ -67,7 +67,7 @@ class Hunk(NamedTuple):
 
 @dataclass(frozen=True)
 class FileDiff:
-    """One file before and after a change; `None` where it does not exist."""
+    """One file before and after a change; `before` or `after` is None where the file does not exist."""
 
     path: str
     before: str | None
@@ -76,7 +76,7 @@ class FileDiff:
     new: list[str]
     hunks: tuple[Hunk, ...]
     note: str = ""
-    """Why the lines are not shown."""
+    """Why the lines are not shown; empty if they are."""
 
     @property
     def sign(self) -> str:
@@ -114,7 +114,7 @@ def compare(path: str, before: str | None, after: str | None) -> FileDiff:
 
 
 def _lines_in(text: str, start: int, end: int | None) -> int:
-    """Return the number of lines in a part of a text that begins and ends with whole lines."""
+    """Return the number of lines in a part of a text; the part consists of whole lines."""
     is_open = len(text) > start and (end is None or end > start) and not text.endswith("\n", start, end)
     return text.count("\n", start, end) + is_open
 

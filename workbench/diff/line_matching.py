@@ -90,8 +90,8 @@ class _Matcher:
             old, new = anchor_old + 1, anchor_new + 1
 
     def _is_one_changed(self, old: int, old_end: int, new: int, new_end: int) -> bool:
-        """Return whether one line was replaced with another: the most frequent case, in which there is nothing to
-        search.
+        """Return whether exactly one line was replaced with one other line; this is the most frequent case, and needs
+        no search.
         """
         return old_end - old == new_end - new == 1 and self.old[old] != self.new[new]
 
@@ -116,7 +116,7 @@ def _cost(old: Sequence[str], new: Sequence[str]) -> int:
 
 
 def _anchors(old: Sequence[str], new: Sequence[str], part: _Range) -> list[tuple[int, int]]:
-    """Return the longest increasing sequence of lines that occur once on both sides."""
+    """Return the positions, in both texts, of lines that occur once in each: the longest series in the same order."""
     olds, news = _once(old, part.old, part.old_end), _once(new, part.new, part.new_end)
     return _longest_rising([(index, news[line]) for line, index in olds.items() if line in news])
 

@@ -31,7 +31,7 @@ class _Region(msgspec.Struct, frozen=True):
 def merge(base: str, theirs: str, edited: str) -> Merged:
     """Merge two changes of `base`: `theirs` on disk and `edited`. The result never contains conflict markers.
 
-    Changes of the same lines, or of lines that touch, conflict unless both made the same change.
+    Changes of the same or adjacent lines conflict, unless both sides made the same change.
     """
     if theirs in (base, edited):
         return Merged(edited)
@@ -65,7 +65,7 @@ def _regions(theirs: Sequence[Hunk], edited: Sequence[Hunk]) -> Iterator[_Region
 
 
 def _lines(side: FileDiff, region: _Region, hunks: Sequence[Hunk]) -> list[str]:
-    """Return the lines that a side has in place of those of a region."""
+    """Return what a side has in place of the lines of a region; `hunks` are that side's hunks in the region."""
     if not hunks:
         return side.old[region.start : region.end]
     first, last = hunks[0], hunks[-1]

@@ -12,7 +12,7 @@ from workbench.diff.hunks import FileDiff, taken
 
 
 def chosen_of_each(diffs: Sequence[FileDiff], chosen: Collection[int]) -> list[frozenset[int]]:
-    """Return the indexes of each file's own chosen hunks, given indexes over all files."""
+    """Return the chosen hunks of each file, numbered within the file; `chosen` numbers them over all files."""
     each, first = [], 0
     for diff in diffs:
         own = range(first, first + len(diff.hunks))
@@ -24,8 +24,8 @@ def chosen_of_each(diffs: Sequence[FileDiff], chosen: Collection[int]) -> list[f
 def contents_with(diffs: Sequence[FileDiff], chosen: Collection[int]) -> list[str | None]:
     """Return each file's content with the chosen hunks (numbered over all files); `None` if the file does not exist.
 
-    All hunks give the proposal; no hunks give the files as they are. An empty file that is created or deleted has no
-    hunk: it changes only if all hunks of the other files are chosen.
+    With all hunks, the files are as proposed, and with none, as they were before. An empty file that is created or
+    deleted has no hunk: it changes only if all hunks of the other files are chosen.
     """
     count = sum(len(diff.hunks) for diff in diffs)
     if count and len(set(chosen)) == count:
@@ -34,7 +34,10 @@ def contents_with(diffs: Sequence[FileDiff], chosen: Collection[int]) -> list[st
 
 
 def content_with(diff: FileDiff, chosen: Collection[int]) -> str | None:
-    """Return a file's content with only the `chosen` ones of its own hunks; None if the file does not exist then."""
+    """Return one file's content with only the chosen hunks applied, which are numbered within this file.
+
+    None if the file does not exist.
+    """
     if not diff.hunks or not chosen:
         return diff.before
     return diff.after if len(set(chosen)) == len(diff.hunks) else taken(diff, chosen)

@@ -12,7 +12,7 @@ _NO_NEWLINE = "\\ No newline at end of file"
 
 
 def unified_lines(diff: FileDiff) -> Iterator[str]:
-    """Yield the lines without their ends; nothing if the texts are the same."""
+    """Yield the lines of the diff without line ends; nothing if the texts are the same."""
     if not diff.hunks:
         return
     yield f"--- {'/dev/null' if diff.before is None else diff.path}"
@@ -22,7 +22,7 @@ def unified_lines(diff: FileDiff) -> Iterator[str]:
 
 
 def _groups(hunks: Sequence[Hunk]) -> Iterator[list[Hunk]]:
-    """Yield the hunks, those together whose surrounding lines touch each other."""
+    """Yield the hunks in groups; hunks are in the same group if their surrounding lines overlap or touch."""
     group: list[Hunk] = []
     for hunk in hunks:
         if group and hunk.old - group[-1].old_end > 2 * _CONTEXT:
@@ -49,7 +49,9 @@ def _group_lines(diff: FileDiff, group: list[Hunk]) -> Iterator[str]:
 
 
 def _range(start: int, end: int) -> str:
-    """Return the first line, from 1, and the number of lines; an empty range begins at the line before it."""
+    """Return a range for the line that starts with `@@`: the number of the first line (of the line before, for an empty
+    range), and the number of lines unless that is 1.
+    """
     size = end - start
     return f"{start + 1}" if size == 1 else f"{start + 1 if size else start},{size}"
 

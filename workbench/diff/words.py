@@ -47,9 +47,9 @@ def _span_between_common_ends(old: str, new: str) -> tuple[Spans, Spans]:
 
 
 def line_pairs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """Return pairs of an old line and the new line that replaced it, in order.
+    """Return pairs of an old line and the new line that replaced it, by index and in order.
 
-    They are matched by similarity, or by position if both blocks have the same length or are too large to compare.
+    Lines are paired by similarity, or by position if both lists have the same length or are too long to compare.
     """
     if is_paired_by_order(len(old), len(new)):
         return [(index, index) for index in range(min(len(old), len(new)))]
@@ -65,7 +65,7 @@ def line_pairs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def is_paired_by_order(old: int, new: int) -> bool:
-    """Return whether lines of blocks of these lengths are paired by position alone."""
+    """Return whether lists of `old` and `new` lines are paired by position alone."""
     return old == new or old * new > _MOST_PAIRS
 
 

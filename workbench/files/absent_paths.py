@@ -8,7 +8,9 @@ from workbench.files.stat_keys import StatKey, is_settled_directory, stat_key
 
 
 class _Proof:
-    """Names in one directory that are unused while its stat is the same, and the paths that are absent with them."""
+    """Proves that `paths` do not exist: each of them is one of the `children` of an existing directory, or below one,
+    and no child exists. The children are looked up again only if the directory's stat differs.
+    """
 
     def __init__(self) -> None:
         self._key: StatKey = ()
@@ -16,7 +18,7 @@ class _Proof:
         self.paths: set[str] = set()
 
     def holds(self, directory: str) -> bool:
-        """Return whether the names are still unused; they are looked for only if the directory's stat differs."""
+        """Return whether the children still do not exist."""
         try:
             info = os.stat(directory)  # noqa: PTH116 - asked for each action
         except OSError:
@@ -39,7 +41,7 @@ class AbsentPaths:
         return path in self._paths
 
     def add(self, path: str) -> None:
-        """Add the path, unless something exists there, or a file or broken link does on the way to it."""
+        """Add the path, unless something exists there, or one of its parents is a file or a broken link."""
         child = path
         while not os.path.isdir(directory := child.rpartition("/")[0] or "/"):  # noqa: PTH112
             child = directory
@@ -51,7 +53,7 @@ class AbsentPaths:
         self._paths.add(path)
 
     def refresh(self) -> bool:
-        """Remove the paths at which something may exist now; return whether there were none."""
+        """Remove the paths at which something may exist now; return whether nothing had to be removed."""
         changed = [directory for directory, proof in self._proofs.items() if not proof.holds(directory)]
         for directory in changed:
             self._paths -= self._proofs.pop(directory).paths

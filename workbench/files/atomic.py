@@ -33,7 +33,10 @@ _SYNCS: ContextVar[bool] = ContextVar("_SYNCS", default=True)
 
 @contextmanager
 def without_sync() -> Iterator[None]:
-    """Within the block, do not wait until a new content has reached the disk, as for a copy that is deleted again."""
+    """Within the block, do not wait until new files have reached the disk, as for copies that are soon deleted.
+
+    A write in place is still synchronized.
+    """
     token = _SYNCS.set(False)
     try:
         yield
@@ -61,7 +64,7 @@ def write_new(path: Path, raw: bytes, root: Root = SYSTEM, *, mode: int | None =
 def replace(path: Path, raw: bytes, root: Root = SYSTEM, *, before: bytes | None = None) -> None:
     """Replace the content of a regular file. Raises OSError, also if it is no longer a regular file.
 
-    `before` is the content that the caller has read: if the file holds anything else now, it is not replaced. After an
+    `before` is the content that the caller has read; OSError is raised if the file has any other content now. After an
     error the content is unchanged. A crash may tear a file that has to be written in place: one with several names, one
     whose owner we cannot give to another file, or one that is a mount point.
     """
@@ -72,7 +75,7 @@ def replace(path: Path, raw: bytes, root: Root = SYSTEM, *, before: bytes | None
             raise OSError(errno.ESTALE, "It is not the file any more that it was", str(path))
         if not entry.may_write():
             raise PermissionError(errno.EACCES, "Permission denied", str(path))
-        # Written already, under another name of the same file.
+        # The content was already written, through another name of the same file.
         if before is not None and info.st_nlink > 1 and entry.has_content(raw):
             return
         if info.st_nlink > 1 or not _replace_by_rename(entry, raw, info, before):
@@ -86,7 +89,7 @@ def remove(path: Path, root: Root = SYSTEM, *, before: bytes | None = None) -> N
         if before is None:
             entry.unlink()
             return
-        # Under another name nobody can write to it between the comparison and the deletion.
+        # Renamed, so that no process can open it by its name between the comparison and the deletion.
         aside = _name()
         entry.check_not_moved()
         entry.rename_to(aside)
@@ -111,7 +114,7 @@ class _Stranded(OSError):
 
 
 def _stranded(entry: AnchoredEntry, temporary: str, error: OSError) -> _Stranded:
-    """Return the error about another process's content, which now has a name that no sweep of ours matches."""
+    """Save another process's content under a name that no cleanup of ours deletes; return the error that reports it."""
     saved_name = f"{entry.name}.ohw-saved-{secrets.token_hex(4)}"
     entry.rename_beside(temporary, saved_name)
     message = f"{_CHANGED}, and its content is in {saved_name} beside it now ({error.strerror})"
@@ -138,7 +141,7 @@ def _name() -> str:
 
 
 def _replace_by_rename(entry: AnchoredEntry, raw: bytes, info: os.stat_result, before: bytes | None) -> bool:
-    """Rename a new file over the old one; return False, with nothing changed, if that is not permitted here."""
+    """Rename a new file over the old one; return False, with nothing changed, if the rename is not permitted."""
     temporary = _name()
     try:
         _write_temporary(entry, temporary, raw, like=info)
@@ -203,7 +206,7 @@ def _exchange_back(entry: AnchoredEntry, temporary: str, put: _State) -> None:
 
 
 def _check_unchanged(entry: AnchoredEntry, name: str, info: os.stat_result, before: bytes | None) -> None:
-    """Raise OSError if the content, the owner or the mode changed since the file was read."""
+    """Raise OSError if the file named `name` differs from the stat `info`, or its content from `before` (if given)."""
     now = entry.stat(name)
     same = all(getattr(now, key) == getattr(info, key) for key in _COMPARED)
     if not same or (before is not None and not entry.has_content(before, name)):

@@ -41,8 +41,7 @@ It contains no messages, no content of files and no values, only where the progr
 def crash_line(part: str, error: BaseException, locations: Locations) -> str:
     """Write the report of a crash; return one line with the error and the path, safe to show.
 
-    `part` is the part of the program that failed, such as `screen`. A report that cannot be written is no second crash:
-    the line says why there is none.
+    `part` is the part of the program that failed, such as `screen`. If the report cannot be written, the line says why.
     """
     message = first_line(str(error).strip(), 200)
     what = f"{type(error).__name__}: {message}" if message else type(error).__name__
@@ -98,7 +97,7 @@ def _packages() -> Iterator[str]:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """Yield the exception, and those that led to it, as Python prints them."""
+    """Yield the exception, then the exceptions that led to it, as far as Python would print them."""
     current: BaseException | None = error
     for _ in range(_MOST_CAUSES):
         if current is None:
@@ -115,7 +114,9 @@ def _kind(error: BaseException) -> str:
 
 
 def _frames(error: BaseException) -> Iterator[str]:
-    """Yield a line for each frame; of code that belongs neither to ohw nor to a package, only that there is some."""
+    """Yield a line for each frame, except for the middle of a long traceback. Only code of ohw, of installed packages
+    and of Python is named.
+    """
     frames = traceback.StackSummary.extract(traceback.walk_tb(error.__traceback__), lookup_lines=False)
     omitted = len(frames) - _FIRST - _LAST
     for index, frame in enumerate(frames):

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import Final
 
 _LEAST: Final = 4_096
-"""The size, in bytes, from which a digest is worth remembering."""
+"""The size, in bytes, of the smallest content that is remembered."""
 _LARGEST: Final = 1_000_000
 """The size, in bytes, of the largest content that is remembered."""
 _MOST: Final = 2
 _recent: tuple[tuple[bytes, bytes], ...] = ()
-"""The last contents, each with its digest: those before and after an edit."""
+"""The two last contents, each with its digest; typically those before and after an edit."""
 
 
 def sha256(raw: bytes) -> bytes:
-    """Return the SHA-256 of a content.
+    """Return the SHA-256 digest of a content, remembering the last two.
 
-    An edit needs each digest several times, and the next edit of the file begins with the content that this one wrote.
-    A comparison with the last contents takes a fiftieth of the time.
+    An edit needs each digest several times, and the next edit of the file starts with the content that this one wrote.
+    Comparing contents takes a fiftieth of the time of computing a digest.
     """
     global _recent
     remembered = _recent

@@ -65,7 +65,9 @@ UTF_8: Final = Coding()
 
 
 def readings(raw: bytes) -> Iterator[tuple[Coding, str]]:
-    """Yield the possible encodings with the text, the most likely first; nothing for binary data or damaged UTF-8."""
+    """Yield each possible encoding with the decoded text, the most likely first; nothing for binary data and damaged
+    UTF-8.
+    """
     for coding in _codings(raw):
         text = coding.reading(raw)
         if text is not None and (coding.encoding != "utf-8" or "\0" not in text):
@@ -73,7 +75,7 @@ def readings(raw: bytes) -> Iterator[tuple[Coding, str]]:
 
 
 def reading_as(raw: bytes, text: str) -> Coding | None:
-    """Return the encoding in which these bytes are this text; None if there is none."""
+    """Return an encoding in which these bytes are exactly this text; None if there is none."""
     for coding, reading in readings(raw):
         if reading == text:
             return coding
@@ -110,7 +112,9 @@ def _codings(raw: bytes) -> Iterator[Coding]:
 
 
 def _of_ascii(raw: bytes) -> Iterator[Coding]:
-    """Yield the encoding that an ASCII text declares, in which new characters are written, or ISO-2022-JP."""
+    """Yield the encodings that ASCII bytes may have besides UTF-8: ISO-2022-JP if they contain its escape sequence, and
+    the encoding that the text declares, which matters for characters that are added.
+    """
     if b"\x1b" in raw and b"\x1b$" in raw:  # to look for one byte first is far quicker
         yield Coding("iso2022_jp", source="guessed")
     declared = _declared(raw)
@@ -136,7 +140,7 @@ _DECLARATIONS: Final = tuple(
         (b"charset", rb"(?:^|\n)msgid \"\"[^\0]*?\"Content-Type:[^\n]*?charset=" + _NAME),  # gettext
     )
 )
-"""Patterns, each with a word that every match has: nearly all texts have none of these words."""
+"""Patterns, each with a word that every match contains; most texts contain none of the words, so none is tried."""
 _WORDS: Final = frozenset(word for word, _ in _DECLARATIONS)
 _NO_TEXT: Final = frozenset({"punycode", "idna", "unicode_escape", "raw_unicode_escape", "undefined", "utf-7"})
 _TEX_NAMES: Final = {"ansinew": "cp1252", "applemac": "mac_roman", "latin9": "iso8859-15"}
@@ -155,7 +159,7 @@ _SUPERSETS: Final = {
 def _declared(raw: bytes) -> str:
     """Return the encoding that the text declares in its first or last lines, or an empty string.
 
-    A declaration is wrong if decoding with it does not give the same declaration, such as UTF-16 in ASCII bytes.
+    A declaration is ignored if it is unknown or wrong, such as UTF-16 in ASCII bytes, or if it says UTF-8.
     """
     head = raw if len(raw) <= _HEAD + _TAIL else raw[:_HEAD] + b"\n" + raw[-_TAIL:]
     lower = head.lower()
@@ -187,7 +191,7 @@ def _display_name(codec: str) -> str:
 
 
 def _with_superset(encoding: str) -> Iterator[str]:
-    """Yield the encoding and those of the same family that add characters to it."""
+    """Yield the encoding and then its supersets, which have the same characters and more."""
     while encoding:
         yield encoding
         encoding = _SUPERSETS.get("iso8859-1" if encoding == "latin-1" else encoding, "")
@@ -219,7 +223,9 @@ def _is_text(text: str) -> bool:
 
 
 def _is_no_text(character: str) -> bool:
-    """Return whether an unprintable character never occurs in text: a control character, or an unassigned one."""
+    """Return whether an unprintable character never occurs in text: a control character other than whitespace,
+    backspace and escape, or a code point that is unassigned, for private use, or a surrogate.
+    """
     return character not in "\t\n\v\f\r\b\x1b" and unicodedata.category(character) in {"Cc", "Cn", "Co", "Cs"}
 
 
@@ -256,12 +262,12 @@ _ENCODINGS: Final = {
     "iso8859-5": ("cyrillic", -0.2),
     "mac_cyrillic": ("cyrillic", -0.4),
 }
-"""The encodings that are tried, with the script of their texts and a preference that counts as one character."""
+"""The encodings that are tried, with the script of their texts, and a preference with the weight of one character."""
 _CLOSE = 0.03
 
 
 def _guessed(raw: bytes) -> Iterator[Coding]:
-    """Yield the encodings that decode the bytes, the most plausible first; Western ones come last."""
+    """Yield the plausible encodings, the best first, and a Western one in any case; nothing for damaged UTF-8."""
     scores = dict(_scores(_sample(raw)))
     if _is_damaged_utf8(raw) and max(scores.values(), default=0.0) < _CLEAR:
         return
@@ -275,7 +281,10 @@ def _western(raw: bytes) -> str:
 
 
 def _sample(raw: bytes) -> bytes:
-    """Return the first lines that are not ASCII; in two-byte encodings, no character contains a newline."""
+    """Return the first lines that are not ASCII, about 1,200 bytes.
+
+    Splitting at newlines cuts no character, because none of the encodings has a newline byte inside of a character.
+    """
     if len(raw) <= _SAMPLE:
         return raw
     lines, size = [], 0
@@ -325,9 +334,9 @@ def _ranked(scores: dict[str, float], raw: bytes) -> list[str]:
 
 
 def _by_normalizer(sample: bytes, encodings: Iterable[str]) -> list[str]:
-    """Return the encoding that charset-normalizer finds the likeliest of these, if any.
+    """Return a list with the encoding that charset-normalizer considers the most likely of these; empty if none is.
 
-    Without the restriction to named encodings it takes short texts for EBCDIC.
+    Unless restricted to these encodings, charset-normalizer takes short texts for EBCDIC.
     """
     from charset_normalizer import from_bytes
 
@@ -340,6 +349,6 @@ _UTF8 = lazy_pattern(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\
 
 
 def _is_damaged_utf8(raw: bytes) -> bool:
-    """Return whether most bytes that are not ASCII belong to characters of UTF-8, so that the text is damaged UTF-8."""
+    """Return whether more than half of the non-ASCII bytes form UTF-8 characters, as in UTF-8 that is damaged."""
     high = len(raw.translate(None, _ASCII))
     return 2 * sum(len(match) for match in _UTF8.findall(raw)) > high

@@ -58,7 +58,7 @@ _GUARDS: Mapping[str, tuple[str, ...]] = {  # allowed command -> the options tha
     "write-tree": (),
 }
 _OWN_ONLY = frozenset({"index-pack", "pack-objects", "prune", "repack"})
-"""Commands that write packs or delete objects, which happens only in a repository of ours."""
+"""Commands that write packs or delete objects, which are allowed only in a repository of our own."""
 _SETTINGS: Mapping[str, str] = {
     "core.alternateRefsCommand": "false",
     "core.askPass": "false",
@@ -91,7 +91,7 @@ _SETTINGS: Mapping[str, str] = {
     "submodule.recurse": "false",
 }
 _WRITES = lazy_pattern(r"--o(?:u(?:t(?:p(?:ut?)?)?)?)?(?:=|$)")
-"""Matches `--output` and its abbreviations: no caller needs the option, and an argument of unknown origin may be it."""
+"""Matches `--output` and its abbreviations, which no caller needs, but which an argument of unknown origin might be."""
 _MALLOC: Mapping[str, str] = {"MALLOC_MMAP_THRESHOLD_": "67108864", "MALLOC_TRIM_THRESHOLD_": "67108864"}
 """Lets git keep the 300 KB that it needs for each file it compresses; by default glibc returns them to the system each
 time, which takes twice as long as everything else when the files of a large directory are stored. Other C libraries
@@ -106,7 +106,9 @@ _OFF: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("credential", "helper"): {"helper": ""},
     ("gpg", "program"): {"program": "false"},
 }
-"""Settings whose key contains a name chosen by the repository -> the values that disable them."""
+"""The first and last part of settings such as `remote.NAME.promisor`, with a NAME that the repository chooses -> the
+values that disable them.
+"""
 _USERS = ("core.autocrlf", "core.eol", "core.excludesfile", "safe.directory")
 """The user's and the system's settings that stay in force: without them, directories may look changed or unsafe."""
 
@@ -156,11 +158,11 @@ def run_git(
     settings: Mapping[str, str] | None = None,
     also: Path | None = None,
 ) -> GitAnswer:
-    """Run `git ARGUMENTS` in `cwd`, with `data` on stdin, on the repository that contains it, or on `own`, one of ours.
+    """Run `git ARGUMENTS` in `cwd`, with `data` on stdin, on the repository that contains `cwd`, or on `own` if given.
 
-    `settings` are additional settings, such as a name for commits; `also` is another worktree in which the command
-    reads files, whose settings may name programs too. Raises ValueError for a command that is not on the
-    list of harmless ones, or with the option `--output`; every other failure is reported in the answer.
+    `settings` are additional settings, such as a name for commits. `also` is another worktree in which the command
+    reads files; the programs that its settings name are disabled too. Raises ValueError for a command that is not on
+    the list of harmless ones, or with the option `--output`; every other failure is reported in the answer.
     """
     guards = _GUARDS.get(arguments[0])
     if guards is None:
@@ -245,7 +247,7 @@ def _as_variables(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
 
 
 def _listed(output: bytes) -> Iterator[tuple[str, str, str]]:
-    """Yield the scope, key and value of each setting."""
+    """Yield the scope, key and value of each setting in the output of `git config --list --show-scope -z`."""
     parts = os.fsdecode(output).split("\0")
     for scope, entry in zip(parts[:-1:2], parts[1::2], strict=True):
         key, _, value = entry.partition("\n")
@@ -258,7 +260,7 @@ def _of_user(entries: Sequence[tuple[str, str, str]]) -> list[tuple[str, str]]:
 
 
 def _switched_off(entries: Sequence[tuple[str, str, str]]) -> dict[str, str]:
-    """Return settings that clear every program named in the repository's own settings."""
+    """Return settings that disable every program that the settings in `entries` name."""
     emptied: dict[str, str] = {}
     for scope, key, _ in entries:
         kind, _, rest = key.partition(".")

@@ -9,7 +9,7 @@ from typing import Final
 from workbench.lazy_pattern import lazy_pattern
 
 MOST_BYTES: Final = 3_500_000
-"""Providers refuse larger images, because base64 makes them a third larger."""
+"""The size, in bytes, of the largest image that providers accept; their limits apply to base64, a third larger."""
 HEAD: Final = 128 * 1024
 """How many bytes at the beginning of a file identify its format and usually its dimensions."""
 _MAGIC: Final = (

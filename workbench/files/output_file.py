@@ -15,13 +15,14 @@ from workbench.errors import UsageError
 def save_lines(lines: Iterable[str], file: Path) -> None:
     """Write the lines to a file that only its owner can read. Raises UsageError if that fails.
 
-    An existing file stays unchanged until all lines are written. A device or a pipe is written to and not replaced.
+    An existing file stays unchanged until all lines are written, and is then replaced. A device or a pipe is written to
+    directly.
     """
     _save((f"{line}\n".encode(errors="replace") for line in lines), file)
 
 
 def save_bytes(content: bytes, file: Path) -> None:
-    """Write the content to a file in the same way. Raises UsageError if that fails."""
+    """Write the content to a file, as `save_lines` does. Raises UsageError if that fails."""
     _save((content,), file)
 
 

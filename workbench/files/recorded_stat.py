@@ -28,7 +28,7 @@ class RecordedAnswers:
         self._is_consistent = True
 
     def note(self, question: Callable[[str], Answer], path: str, answer: Answer) -> None:
-        """Record an answer; a second one that differs makes them invalid."""
+        """Record an answer; if the same question about the path had another answer before, `hold` returns False."""
         if self._answers.setdefault((question, path), answer) != answer:
             self._is_consistent = False
 
@@ -103,7 +103,7 @@ def is_empty(path: str) -> bool | None:
 _MOST_ENTRIES: Final = 100_000
 """The most files and directories examined below a directory; this takes about as long as `find`."""
 _TOO_MANY: Final = "/"
-"""The answer for a directory with more entries."""
+"""The answer for a directory with more than `_MOST_ENTRIES` files and directories."""
 
 
 def list_symlinks(directory: str) -> Sequence[str] | None:
@@ -131,7 +131,7 @@ class FileReader:
         *,
         is_settled: Callable[[os.stat_result], bool] = has_settled,
     ) -> None:
-        """Pass at most `longest` bytes and one more to `summary`; `is_settled` says whether to rely on the stat."""
+        """`summary` gets the first `longest` + 1 bytes of a file; `is_settled` says whether to rely on its stat."""
         self._summary = summary
         self._longest = longest
         self._is_settled = is_settled
@@ -162,7 +162,7 @@ class DirectoryReader:
     """A question about directories: which links and directories in them are of interest, separated by NULs."""
 
     def __init__(self, is_of_interest: Callable[[str], bool]) -> None:
-        """Pass the last three names of each path, after a slash, to `is_of_interest`."""
+        """`is_of_interest` gets the last three names of each path, as `/GRANDPARENT/PARENT/NAME`."""
         self._is_of_interest = is_of_interest
         self._answers: dict[str, tuple[StatKey, str]] = {}
 

@@ -41,7 +41,7 @@ def is_pending(path: Path) -> bool:
 
 
 def pending_content(path: Path) -> str | None:
-    """Return the content that an earlier action will write; None if it deletes the file."""
+    """Return the content that an earlier action will write; None if it deletes the file. Raises KeyError otherwise."""
     return _PENDING.get()[str(path)]
 
 
@@ -50,7 +50,7 @@ _APPROVED: ContextVar[frozenset[str] | None] = ContextVar("_APPROVED", default=N
 
 @contextmanager
 def using_only(paths: Iterable[str]) -> Iterator[None]:
-    """Within the block, approve only these real paths for writing and, if there are any, for reading."""
+    """Within the block, let tools write only to these real paths and, unless there are none, read only these."""
     token = _APPROVED.set(frozenset(paths))
     try:
         yield
@@ -157,7 +157,7 @@ class Root(msgspec.Struct, frozen=True):
             os.close(directory)
 
     def _walked(self, path: Path, names: list[str], *, make: bool = False) -> int:
-        """Return a descriptor of the parent directory of the path, whose names from here are given."""
+        """Return a descriptor of the path's parent directory; `names` are the names from this root to the path."""
         at = self._opened()
         try:
             for name in names[:-1]:
@@ -214,7 +214,7 @@ class AnchoredEntry(msgspec.Struct, frozen=True):
     path: Path
     directory: int
     names: list[str]
-    """The names on the way from the root to the entry, whose own comes last."""
+    """The names on the way from the root to the entry; the last is that of the entry."""
 
     @property
     def name(self) -> str:

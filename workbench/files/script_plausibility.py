@@ -69,7 +69,7 @@ Weight = Callable[[str], float]
 
 
 def plausibility(text: str, script: str) -> float:
-    """Return the mean weight of the characters that are not ASCII, as a text in this script; 3 is the best."""
+    """Return how plausible the non-ASCII characters are as text in this script: their mean weight, about 3 at best."""
     weight, rules = _weight_of(script), _RULES.get(script, _alphabetic)
     total, count = 0.0, 0
     for at, character in enumerate(text):
@@ -111,7 +111,7 @@ def _alphabetic(before: str, character: str, behind: str) -> float:
 
 
 def _ideographic(before: str, _: str, behind: str) -> float:
-    """Weigh an ideograph: between ASCII letters it is more likely an accented letter and the letter after it."""
+    """Weigh an ideograph: beside ASCII letters it is probably a misread accented letter and the letter after that."""
     beside = _is_ascii_letter(before) + _is_ascii_letter(behind)
     return -1.0 * beside - 1.0 * (beside == 2)
 
@@ -121,7 +121,7 @@ def _is_ascii_letter(character: str) -> bool:
 
 
 def _graded(letters: str) -> dict[str, float]:
-    """Return the weights of letters that are ordered by their frequency."""
+    """Return the weight of each letter, given the letters in the order of their frequency, the most frequent first."""
     return {letter: next((grade for most, grade in _GRADES if rank < most), 0.3) for rank, letter in enumerate(letters)}
 
 
@@ -202,7 +202,7 @@ _CODECS_OF_COMMON: Final = {
     "japanese": ("euc_jp", 0xB0, 0xCF),
     "korean": ("euc_kr", 0xB0, 0xC8),
 }
-"""For each script the codec whose first rows hold the frequent characters, and those rows."""
+"""For each script, a codec that has the frequent characters in its first rows, and the first and last of these rows."""
 
 
 def _is_common(character: str, plain: tuple[str, int, int]) -> bool:

@@ -22,7 +22,10 @@ _listeners: list[Callable[[str, bytes], None]] = []
 
 
 def replace_file(path: Path, raw: bytes) -> None:
-    """Replace a file's content atomically. Its mode and a link to it stay; a new file is private. Raises OSError."""
+    """Replace a file's content atomically, keeping its mode; a new file is private. Raises OSError.
+
+    If the path is a link, the file that it leads to is replaced.
+    """
     target = Path(os.path.realpath(path))
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     handle, name = tempfile.mkstemp(prefix=f".{target.stem}-", dir=target.parent)
@@ -50,7 +53,9 @@ def discard_file(path: Path) -> None:
 
 
 def on_own_write(listener: Callable[[str, bytes], None]) -> None:
-    """Call `listener` before each write of this process with the path and the content's SHA-256 digest."""
+    """Call `listener` before each write of this process with the path and the content's SHA-256 digest (`b""` for a
+    deletion). It is not called for more than 5 MB.
+    """
     _listeners.append(listener)
 
 
@@ -66,7 +71,7 @@ def note_own_write(path: Path, raw: bytes | None) -> None:
 
 
 def note_digest(path: str, digest: bytes) -> None:
-    """Record that this process, or a front end of its user, writes content with this SHA-256 digest."""
+    """Record that this process, or a front end, writes content with this SHA-256 digest (`b""`: deletes the file)."""
     if len(_own_writes) >= _MOST_NOTES:
         _own_writes.pop(next(iter(_own_writes)), None)
     _own_writes[path] = digest

@@ -18,7 +18,7 @@ _HIGH = bytes(range(0x80, 0x100))
 
 
 class EditorError(Exception):
-    """A command cannot be executed; the message tells the model why and what to do."""
+    """A command of the editor cannot be executed; the message tells the model why and what to do."""
 
 
 def why_unusable(path: str, error: OSError | ValueError) -> str:
@@ -30,7 +30,7 @@ def why_unusable(path: str, error: OSError | ValueError) -> str:
 
 
 def digest(raw: bytes) -> str:
-    """Return the SHA-256 of a content, in hexadecimal."""
+    """Return the SHA-256 digest of a content, in hexadecimal."""
     return sha256(raw).hex()
 
 
@@ -83,7 +83,7 @@ def _kind(mode: int) -> str:
 
 
 def decoded(path: Path, raw: bytes, remembered: Coding | None = None) -> tuple[Coding, str]:
-    """Return the encoding and the text; the `remembered` encoding is used if it can decode the bytes.
+    """Return the encoding and the text; the `remembered` encoding is used if it converts the bytes without loss.
 
     Raises EditorError if no known encoding converts the bytes without loss.
     """
@@ -98,10 +98,10 @@ def decoded(path: Path, raw: bytes, remembered: Coding | None = None) -> tuple[C
 
 
 def decoded_versions(path: Path, before: bytes | None, after: bytes | None) -> tuple[str | None, str | None]:
-    """Return the texts of two versions of a file (None: no file); a guessed encoding is replaced by that of the version
-    with more non-ASCII bytes.
+    """Return the texts of two versions of a file; None where the file does not exist.
 
-    Raises EditorError if one of them cannot be read without loss.
+    If the encodings differ, that of the version with more non-ASCII bytes replaces a guessed one of the other version.
+    Raises EditorError if a version cannot be read without loss.
     """
     if before is None or after is None:
         return tuple(None if raw is None else decoded(path, raw)[1] for raw in (before, after))  # type: ignore[return-value]
@@ -127,7 +127,7 @@ def reading_of(path: Path, raw: bytes, text: str) -> tuple[Coding, str]:
 
 
 def encoded(path: Path, text: str, coding: Coding = UTF_8) -> bytes:
-    """Return the bytes to write. Raises EditorError if a character has no encoding or `decoded` would reject them."""
+    """Return the bytes to write. Raises EditorError if the encoding lacks a character, for a NUL, and above 10 MB."""
     try:
         raw = coding.encode(text)
     except UnicodeEncodeError as error:
@@ -142,7 +142,7 @@ def encoded(path: Path, text: str, coding: Coding = UTF_8) -> bytes:
 
 
 def _not_in(coding: Coding, character: str) -> str:
-    """Return the refusal of a character that an encoding lacks, with the two choices."""
+    """Return the message about a character that the encoding lacks."""
     label = f"{character} (U+{ord(character):04X})" if character.isprintable() else f"U+{ord(character):04X}"
     return (
         f"The character {label} cannot be written in this file: its encoding is {coding.encoding}. Nothing was "
@@ -152,7 +152,7 @@ def _not_in(coding: Coding, character: str) -> str:
 
 
 def _changed_character(text: str, result: str) -> str:
-    """Return the first character that the encoding replaced with another one."""
+    """Return the first character of `text` that is another one in `result`."""
     return next((was for was, now in zip(text, result, strict=False) if was != now), text[-1])
 
 

@@ -1,8 +1,8 @@
-"""Reads what a hook answers: its exit status, and the JSON that it printed, in our own format.
+"""Reads the answer of a hook: its exit status, and the JSON that it printed, in our own format.
 
-    exit 0    nothing to say, or JSON on stdout
-    exit 2    it denies; stderr is the reason, which the model reads
-    other     it failed: it decides nothing
+    exit 0    no objection, or JSON on stdout
+    exit 2    the hook denies; stderr is the reason, which the model reads
+    other     the hook failed and decides nothing
 
 The JSON is an object with `decision` ("approve", "ask" or "deny"), `reason`, `arguments`, `context` and `message`, all
 optional. Output that does not begin with `{` is ignored, so that a formatter may print what it did.
@@ -26,7 +26,7 @@ _ENTRIES = ("decision", "reason", "arguments", "context", "message")
 
 
 def answer_of(run: HookRun) -> HookAnswer:
-    """Return what a run in our own format means."""
+    """Return the answer of a hook that uses our own format; a failure if what it printed is invalid."""
     if refusal := blocked(run):
         return refusal
     try:
@@ -64,7 +64,10 @@ def blocked(run: HookRun) -> HookAnswer | None:
 
 
 def printed_object(output: str) -> dict[str, Any] | None:
-    """Return the JSON object that a hook printed, None if it printed none. Raises InvalidAnswer."""
+    """Return the JSON object that a hook printed; None if its output does not start with `{`.
+
+    Raises InvalidAnswer for invalid JSON, and for JSON that is nested too deeply.
+    """
     text = output.strip()
     if not text.startswith("{"):
         return None
@@ -87,7 +90,7 @@ def _is_deep(value: Any) -> bool:
 
 
 def text_in(values: dict[str, Any], name: str) -> str:
-    """Return a text of the object, empty if it has none. Raises InvalidAnswer."""
+    """Return the string `name` of the object, empty if it is missing. Raises InvalidAnswer for any other type."""
     value = values.get(name)
     if value is not None and not isinstance(value, str):
         raise InvalidAnswer(f"its {name} must be text, not {first_line(json.dumps(value), 60)}")
@@ -95,7 +98,7 @@ def text_in(values: dict[str, Any], name: str) -> str:
 
 
 def table_in(values: dict[str, Any], name: str) -> dict[str, Any] | None:
-    """Return an object in the object, None if it has none. Raises InvalidAnswer."""
+    """Return the nested object `name`, None if it is missing. Raises InvalidAnswer for any other type."""
     value = values.get(name)
     if value is not None and not isinstance(value, dict):
         raise InvalidAnswer(f"its {name} must be an object")

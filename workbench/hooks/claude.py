@@ -1,8 +1,8 @@
 """Hooks in Claude Code's format: `hooks` in `.claude/settings.json`, their input and their output.
 
 Source: the hooks reference in Claude Code's documentation, https://docs.claude.com/en/docs/claude-code/hooks (also at
-https://code.claude.com/docs/en/hooks). A hook reads `tool_name` and `tool_input` with the names of that agent's tools,
-so that calls of ours are translated, and the `updatedInput` that it prints is translated back.
+https://code.claude.com/docs/en/hooks). Such a hook expects Claude Code's names of tools and arguments, so our calls are
+translated to them in `tool_name` and `tool_input`, and the `updatedInput` that it prints is translated back.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ _DECISIONS: Final[Mapping[str, HookDecision]] = {
     "": "",
 }
 _READS_TEXT: Final = ("user_message", "session_start")
-"""The events in which the plain output of a hook is for the model."""
+"""The events for which the model reads what a hook prints as plain text."""
 
 
 def names(about: Occurrence) -> tuple[str, ...]:
-    """Return the names with which a matcher is compared."""
+    """Return the names with which a matcher is compared: Claude Code's and ours for the tool, or the trigger."""
     if about.proposed is None:
         return (about.trigger,)
     name = about.mcp_name or tool_name(about.proposed.tool, about.proposed.arguments)
@@ -91,7 +91,7 @@ def _details(about: Occurrence) -> dict[str, Any]:
 
 
 def answer_of(run: HookRun, about: Occurrence) -> HookAnswer:
-    """Return what a run of a hook means."""
+    """Return the answer of a hook that uses Claude Code's format; a failure if what it printed is invalid."""
     if refusal := blocked(run):
         return refusal
     try:
@@ -106,7 +106,7 @@ def answer_of(run: HookRun, about: Occurrence) -> HookAnswer:
 
 def _read(values: dict[str, Any], about: Occurrence) -> HookAnswer:
     special = table_in(values, "hookSpecificOutput") or {}
-    # PermissionRequest answers {"decision": {"behavior": "allow" or "deny", "message", "updatedInput"}}
+    # A hook for PermissionRequest prints {"decision": {"behavior": "allow" or "deny", "message", "updatedInput"}}.
     nested = table_in(special, "decision") or {}
     word = text_in(special, "permissionDecision") or text_in(nested, "behavior") or text_in(values, "decision")
     if word not in _DECISIONS:

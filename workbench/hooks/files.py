@@ -45,7 +45,7 @@ class _Problem(Exception):
 def find_hooks(
     settings: Sequence[Mapping[str, Any]], settings_file: Path, workspace: Path, trusted: Sequence[str]
 ) -> list[ListedHook]:
-    """Return all hooks, those of the user first; those of a directory that is not trusted do not run."""
+    """Return all hooks, those of the user first, at most 200; those of an untrusted directory do not run."""
     listed = [_of_settings(entry, settings_file, workspace) for entry in settings]
     listed += [each for path in directory_files(workspace) for each in hooks_in(path, workspace)]
     if len(listed) > len(settings) and not is_trusted(workspace, trusted):
@@ -133,7 +133,7 @@ def _of_claude(path: Path, workspace: Path) -> Iterator[ListedHook]:
 
 
 def _claude_hook(event: str, group: object, entry: object, path: Path, workspace: Path) -> ListedHook:
-    """Return one hook of Claude Code's, with why it does not run if it does not."""
+    """Return one hook in Claude Code's format; if it cannot run, `detail` says why."""
     if not isinstance(entry, dict) or not isinstance(group, dict):
         return ListedHook(event, event, path, "invalid", "it is not a table with a list of hooks")
     command, matcher, timeout = entry.get("command"), group.get("matcher") or "", entry.get("timeout", _TIMEOUT)
@@ -154,7 +154,7 @@ def _claude_hook(event: str, group: object, entry: object, path: Path, workspace
 
 
 def _problem(command: object, matcher: object, timeout: object) -> str:
-    """Return what is wrong with a hook of Claude Code's; empty if it can run."""
+    """Return why a hook in Claude Code's format cannot run; empty if it can."""
     if not isinstance(command, str) or not command.strip():
         return "it has no command"
     if len(command) > LONGEST_COMMAND:
@@ -171,6 +171,6 @@ def _problem(command: object, matcher: object, timeout: object) -> str:
 
 
 def _name_of(command: str) -> str:
-    """Return the name of a hook without one: its command, without the variable of the workspace."""
+    """Return a name for a hook that has none: its command, without the variable that contains the workspace's path."""
     plain = re.sub(r"""["']?\$\{?(?:CLAUDE_PROJECT_DIR|OHW_WORKSPACE)\}?["']?/""", "", command)
     return first_line(plain.strip(), _NAME_LENGTH)

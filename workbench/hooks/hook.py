@@ -30,7 +30,7 @@ DECIDING: frozenset[HookEvent] = frozenset({"before_action", "before_asking"})
 
 
 class Hook(msgspec.Struct, frozen=True):
-    """One hook; `source` is the file that defines it, and `format` how it talks."""
+    """One hook; `source` is the file that defines it, and `format` the format of its input and output."""
 
     event: HookEvent
     command: str
@@ -44,25 +44,25 @@ class Hook(msgspec.Struct, frozen=True):
     """The files of the workspace that the command names, each with a hash of its content."""
 
     def matches(self, names: Collection[str]) -> bool:
-        """Return whether it runs for an event about something with these names, such as the tool's."""
+        """Return whether the hook runs for an event with one of these names, such as the name of the tool."""
         if self.matcher in ("", "*"):
             return True
         return any(re.fullmatch(self.matcher, name) for name in names)
 
 
 class HookAnswer(msgspec.Struct, frozen=True):
-    """What one run of a hook means; with a `failure`, which is one line, it decides nothing."""
+    """The answer of one run of a hook. If it has a `failure` (one line), the hook failed and decides nothing."""
 
     decision: HookDecision = ""
     explanation: str = ""
     context: str = ""
-    """What the model is to read."""
+    """Text for the model."""
     arguments: dict[str, Any] | None = None
-    """The arguments of the tool that it wants in place of the model's."""
+    """The arguments that replace those of the model; None to leave them unchanged."""
     message: str = ""
     """A line for the user."""
     failure: str = ""
 
 
 class InvalidAnswer(Exception):
-    """What a hook printed cannot be used; the message is one line."""
+    """The output of a hook cannot be used; the message says why, in one line."""

@@ -1,4 +1,4 @@
-"""What a hook is told: the event as in the log, with its session and, for an action, the call."""
+"""The input of a hook: the event as in the log, with its session and, for an action, the call."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workbench.protocol.risk import Mode
 
 
 class Occurrence(msgspec.Struct, frozen=True):
-    """One event that hooks are told about; `proposed` is the action that it concerns, with its current arguments."""
+    """One event for which hooks run; `proposed` is the action that it concerns, with its current arguments."""
 
     hook_event: HookEvent
     session: str
@@ -23,9 +23,11 @@ class Occurrence(msgspec.Struct, frozen=True):
     event: Event | None = None
     proposed: ActionProposed | None = None
     trigger: str = ""
-    """What a matcher is compared with if there is no action: how a session starts, why the history is compacted."""
+    """What a matcher is compared with if there is no action, such as how the session starts, or why the history is
+    compacted.
+    """
     mcp_name: str = ""
-    """The tool as `mcp__SERVER__TOOL`, if it is that of an MCP server."""
+    """The name `mcp__SERVER__TOOL` of a tool of an MCP server; empty for any other tool."""
 
     @property
     def names(self) -> tuple[str, ...]:

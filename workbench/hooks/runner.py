@@ -1,7 +1,7 @@
-"""Runs hooks in a process of their own, which is started with the first hook and ends with the session.
+"""Runs hooks in a supervised process of their own, which is started with the first hook and ends with the session.
 
-The process is in the session's sandbox, unless the user's settings take a hook out of it; it is supervised like the
-programs of tools. A hook that hangs or prints without end is ended with everything that it has started.
+That process is in the session's sandbox; a second one, outside of it, runs the hooks that the user's settings exclude
+from the sandbox. A hook that hangs or prints too much is ended, with everything that it has started.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from workbench.processes.rpc import RpcWorker
 from workbench.processes.spawn import small_python
 
 _GRACE: Final = 10.0
-"""The most seconds after a hook's timeout until its process counts as hung."""
+"""How many seconds after a hook's timeout, at most, the process that runs hooks is considered hung."""
 _NOTICEABLE: Final = 0.5
 """Seconds after which the user is shown which hook runs."""
 _MOST_KB: Final = 1024
@@ -29,18 +29,22 @@ _INTERRUPTED: Final = "it was interrupted"
 
 
 class HookRun(msgspec.Struct, frozen=True):
-    """The end of a hook: its exit status (negative for a signal, None if it was ended), its output, and seconds."""
+    """The result of one run: the exit status (negative for a signal, None if the hook did not exit by itself), what it
+    printed to stdout and stderr, and its duration in seconds.
+    """
 
     status: int | None
     output: str = ""
     errors: str = ""
     failure: str = ""
-    """Why it did not come to its own end, as one line; empty if it did."""
+    """Why the hook did not start or was ended, as one line; empty if it exited by itself."""
     duration: float = 0.0
 
 
 class _Delay:
-    """Calls a function once if a hook runs for long; never lets its time start again."""
+    """An `is_held` for `RpcWorker.answer`: always False, so the timeout is not extended. Calls `on_delay` once, as soon
+    as the hook has been running noticeably long.
+    """
 
     def __init__(self, began: float, on_delay: Callable[[], None]) -> None:
         self._began = began
@@ -72,7 +76,7 @@ class HookRunner:
         env: Mapping[str, str],
         on_delay: Callable[[], None] = lambda: None,
     ) -> HookRun:
-        """Run a hook with `data` as its input; `cancel` ends it. `on_delay` is called if it takes noticeably long."""
+        """Run a hook with `data` as its input; `cancel` ends it. Calls `on_delay` if the hook runs noticeably long."""
         began = time.monotonic()
         try:
             worker = self._worker(hook.in_sandbox)

@@ -16,7 +16,7 @@ EVERY: Final = frozenset({"*", "all", "inherit"})
 """Names that stand for all tools."""
 EDITOR: Final = "str_replace_editor"
 READ_ONLY: Final = ("execute_bash", EDITOR, "glob", "grep")
-"""The tools of an agent that reads a project: the shell and the editor have calls that change nothing."""
+"""The tools of an agent that only reads a project; with the shell and the editor, it can make calls that only read."""
 WEB: Final = ("browser", "web_read")
 """The tools that read pages of the web."""
 _CLAUDE: Final = {
@@ -62,9 +62,9 @@ def is_writing_name(name: str) -> bool:
 
 
 def server_and_tool(name: str) -> tuple[str, str]:
-    """Return the MCP server and its tool in `mcp__SERVER__TOOL` or `SERVER/TOOL`; the tool `*` stands for all of them.
+    """Return SERVER and TOOL of a name such as `mcp__SERVER__TOOL` or `SERVER/TOOL`; `*` means all tools of the server.
 
-    The server is empty for any other name.
+    Both are empty for any other name.
     """
     if name.startswith("mcp__"):
         server, _, tool = name[5:].partition("__")
@@ -81,7 +81,7 @@ def mcp_name(tool: ToolDefinition) -> str:
 
 
 def means(name: str, tool: ToolDefinition) -> bool:
-    """Return whether a name in a definition refers to this tool."""
+    """Return whether a name in an agent's definition refers to this tool."""
     server, server_tool = server_and_tool(name)
     if server:
         definition = getattr(tool, "definition", None)

@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias
 from workbench.lazy_pattern import lazy_pattern
 
 Need: TypeAlias = Literal["bash", "ipython", "pip", "browser", "scripts", "web server", "file server", "server"]
-"""The missing part: a program, the scripts of a page, or a program that starts an MCP server of that sort."""
+"""What is missing: a program, the scripts of a web page, or the program of an MCP server of this kind."""
 _RUNS: Final = "to run a program"
 _PAGES: Final = "for pages that need no clicking"
 _OTHERS: Final[Mapping[Need, Mapping[str, str]]] = {

@@ -1,6 +1,7 @@
 """Repair of single arguments that do not fit a tool's schema but can be read in only one way.
 
-Each repair returns a note for the model. A value that fits is never changed.
+Each repair returns a note for the model. A value that fits stays as it is, except that a stray closing tag is removed
+from a path or a command, and that objects which a list has as JSON text are decoded.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ Schema: TypeAlias = Mapping[str, Any]
 
 _CLOSERS: Final = lazy_pattern(r"(?:\s{0,99}</[A-Za-z][\w:.-]{0,40}>){1,9}\s{0,99}\Z")
 _LINES: Final = frozenset({"file_text", "old_str", "new_str"})
-"""Parameters whose lists of strings are lines."""
+"""Parameters that contain text; a list of strings for one of them means the lines of the text."""
 _COMMANDS: Final = frozenset({"command", "code"})
 _PATHS: Final = ("path", "_path", "directory")
 _NOTHING: Final = frozenset({"", "null", "none", "undefined"})
@@ -65,7 +66,7 @@ def repaired_arguments(arguments: Arguments, schema: Schema) -> tuple[Arguments,
 
 
 def _inside(value: Any, part: Schema) -> Any:
-    """Return a list or an object with the values inside it repaired; the value itself if nothing is."""
+    """Return a copy of a list or an object with repaired elements; the value itself if no element is repaired."""
     if isinstance(value, list) and isinstance(items := part.get("items"), dict):
         parts = [_nested("", each, items, is_required=True) for each in value]
         return value if all(one is other for one, other in zip(parts, value, strict=True)) else parts
@@ -85,7 +86,7 @@ def _inside(value: Any, part: Schema) -> Any:
 
 
 def _nested(name: str, value: Any, part: Schema, *, is_required: bool) -> Any:
-    """Return the intended value inside another one; unlike an argument itself, a text that fits stays as it is."""
+    """Return the intended value of an element of a list or an object; unlike in arguments, a fitting string is kept."""
     kinds = kinds_of(part)
     if isinstance(part.get("enum"), list) or (kinds and not _fits(value, kinds)):
         value = _repaired(name, value, part, is_required=is_required)
@@ -103,7 +104,7 @@ def _excerpt(value: Any) -> str:
 
 
 def _repaired(name: str, value: Any, part: Schema, *, is_required: bool) -> Any:
-    """Return the intended value, `_MISSING` for none, or the value itself."""
+    """Return the intended value: `_MISSING` if the argument is to be omitted, `value` itself if it stays as it is."""
     if isinstance(part.get("enum"), list):
         return _of_enum(value, part["enum"])
     kinds = kinds_of(part)
@@ -124,7 +125,7 @@ def _repaired(name: str, value: Any, part: Schema, *, is_required: bool) -> Any:
 
 
 def kinds_of(part: Schema) -> frozenset[str]:
-    """Return the JSON types of a schema without references; empty if it does not say."""
+    """Return the JSON types that a schema without references allows; empty if it does not restrict the type."""
     declared = part.get("type")
     if isinstance(declared, str):
         return frozenset({declared})
@@ -155,7 +156,7 @@ def _without_tag(name: str, value: Any) -> Any:
 
 
 def _with_objects(value: Any, part: Schema) -> Any:
-    """Return a list whose objects are written as JSON text with the objects themselves."""
+    """Return a list of objects, decoded if they are JSON text; any other value unchanged."""
     if not isinstance(value, list) or not _takes_objects(part):
         return value
     decoded = [_json(each, dict) if isinstance(each, str) else each for each in value]
@@ -180,7 +181,7 @@ def _plain(text: str) -> str:
 
 
 def _of_list(name: str, value: list[Any], part: Schema, kinds: frozenset[str]) -> Any:
-    """Return the text that a list of lines forms, or the only text of a list; any other list unchanged."""
+    """Return the string that a list stands for: its only string, or its lines joined; any other list unchanged."""
     if "string" in kinds and len(value) == 1 and isinstance(value[0], str):
         return value[0]
     if "string" not in kinds or name not in _LINES or not all(isinstance(line, str) for line in value):
@@ -210,7 +211,7 @@ def _takes_objects(part: Schema) -> bool:
 
 
 def _objects(text: str) -> list[Any] | None:
-    """Return the objects of a text that has one after the other, as in JSON lines, without the brackets of a list."""
+    """Return the objects in a text that contains one object, or one per line (JSON Lines); None for any other text."""
     one = _json(text, dict)
     if one is not None:
         return [one]
@@ -224,7 +225,7 @@ def _read_object(name: str, text: str, part: Schema) -> Any:
 
 
 def _read_number(name: str, text: str, part: Schema) -> Any:
-    """Return a number with its tag or, for a time limit, its unit removed."""
+    """Return the number that a text contains, perhaps in quotes; a time limit may have a unit, and is in seconds."""
     duration = _DURATION.fullmatch(text) if "timeout" in name else None
     if duration:
         unit = duration[2].lower()
@@ -246,7 +247,7 @@ _READERS: Final[dict[str, Callable[[str, str, Schema], Any]]] = {
 
 
 def _json(text: str, kind: type | tuple[type, ...]) -> Any:
-    """Return the value that a text writes as JSON, or as Python and JavaScript do, if it has this type."""
+    """Return the value of a text in JSON, or in the notation of Python or JavaScript; None if it is not a `kind`."""
     try:
         value = json.loads(text, strict=False)
     except RecursionError:

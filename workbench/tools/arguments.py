@@ -17,7 +17,7 @@ from workbench.tools.schema import Action
 ActionT = TypeVar("ActionT", bound=Action)
 
 MAX_BYTES = 20_000_000
-"""The most bytes of all arguments of one call."""
+"""The most bytes of all arguments of one call, estimated: a string counts its characters, any other value 8."""
 MAX_DEPTH = 60
 _EXTRAS = ("security_risk", "summary")
 _MOST_ERRORS = 5
@@ -28,7 +28,10 @@ class ArgumentError(ValueError):
 
 
 def action_from_arguments(action_type: type[ActionT], arguments: dict[str, Any]) -> ActionT:
-    """Return the validated action, without risk and summary, which are for the user. Raises ArgumentError."""
+    """Return the validated action. Raises ArgumentError.
+
+    `security_risk` and `summary`, which are not for the tool, are ignored unless the tool has such a parameter.
+    """
     if not isinstance(arguments, dict):
         raise ArgumentError(
             f"the arguments must be one object, not {type(arguments).__name__}. {_allowed(action_type)}"
@@ -80,8 +83,8 @@ def _inside(part: dict[Any, Any] | list[Any] | tuple[Any, ...]) -> Iterator[Any]
 
 
 def _adapted(action_type: type[Action], arguments: dict[str, Any], error: ValidationError) -> dict[str, Any]:
-    """Return the arguments with common errors corrected: lists and objects as JSON text, and null for an omitted
-    value.
+    """Return the arguments with common errors corrected: lists and objects sent as JSON text are decoded, and a null
+    for an optional parameter is removed.
     """
     adapted = dict(arguments)
     names = _names(action_type)
@@ -112,7 +115,10 @@ def _explain(action_type: type[Action], error: ValidationError) -> str:
 
 
 def one_line(error: ValidationError, names: Sequence[str] = (), noun: str = "parameter") -> str:
-    """Return the first errors of a validation in one line; `names` are the existing parameters."""
+    """Return the first errors of a validation in one line.
+
+    `names` are the existing parameters, or whatever `noun` calls them; the nearest one is suggested.
+    """
     details = error.errors(include_url=False, include_context=False)
     messages = list(dict.fromkeys(_one(names, noun, detail) for detail in details))
     more = f" and {len(messages) - _MOST_ERRORS} more" if len(messages) > _MOST_ERRORS else ""

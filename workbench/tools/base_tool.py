@@ -70,7 +70,7 @@ class CLIResult(ToolResult):
 
 
 class BaseTool(ToolDefinition[Action, Observation]):
-    """A tool by its `execute` method; subclasses set `name` and `description`.
+    """A tool that is defined by its `execute` method; subclasses set `name` and `description`.
 
     `parameters` is a JSON schema; without one, the parameters are derived from the type hints of `execute`.
     """
@@ -79,7 +79,7 @@ class BaseTool(ToolDefinition[Action, Observation]):
     parameters: ClassVar[dict[str, Any] | None] = None
 
     def __init__(self, **options: Any) -> None:
-        """Create the tool; `options` are those of ToolDefinition, and come before the attributes of the class."""
+        """Create the tool; `options` are those of ToolDefinition, and override the attributes of the class."""
         kind = type(self)
         execute, name = self.execute, checked_name(kind)
         named: Mapping[str, str] | None = None
@@ -90,8 +90,8 @@ class BaseTool(ToolDefinition[Action, Observation]):
         super().__init__(**{**defaults, "executor": _Executing(self, named), **options})
 
     def __call__(self, *action: Any, **arguments: Any) -> Any:
-        """Run an action, or arguments, as any tool does; with keywords alone, return what `execute` returns for them,
-        to be awaited as in OpenManus.
+        """Run an action or a dictionary of arguments, as any tool does. Given only keyword arguments, as in OpenManus,
+        return an awaitable for what `execute` returns.
         """
         if action or isinstance(arguments.get("action"), Action | Mapping):
             return super().__call__(*action, **arguments)
@@ -119,7 +119,7 @@ class _Executing(ToolExecutor[Action, Observation]):
         self._names = names
 
     def __call__(self, action: Action) -> Any:
-        """Return the result as an observation; for a coroutine, one that gives it."""
+        """Return the result as an observation; an awaitable for it if `execute` is async."""
         if self._names is None:
             arguments = action.model_dump(by_alias=True, exclude_unset=True)
         else:

@@ -1,6 +1,6 @@
 """Storage of a tool for one session: bytes by name, in private files that survive a restart, or in memory.
 
-Any program of the user's can write to its directory, so links in it are not followed.
+Any program that runs as the user can write to its directory, so links in it are not followed.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class BlobStore:
         self._put(self._directory, name, content)
 
     def push(self, name: str, content: bytes, depth: int) -> None:
-        """Store the content as the last entry `name/N`, and remove the first ones beyond `depth`. Raises OSError."""
+        """Store the content as the newest entry `name/N`, and remove the oldest ones beyond `depth`. Raises OSError."""
         numbers = self.numbers(name)
         newest = f"{name}/{max(numbers, default=0) + 1}"
         surplus = numbers[: max(0, len(numbers) + 1 - depth)]
@@ -64,7 +64,7 @@ class BlobStore:
             del self._memory[f"{name}/{number}"]
 
     def _put(self, directory: Path, name: str, content: bytes, surplus: Iterable[int] = ()) -> None:
-        """Write a file, then delete those beside it that are named by the surplus numbers."""
+        """Write a file, then delete the files in the same directory whose names are the surplus numbers."""
         try:
             self._write(directory / name, content, surplus)
         except RootGone:

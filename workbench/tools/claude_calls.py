@@ -1,4 +1,4 @@
-"""Calls of tools in Claude Code's words, and back: hooks that were written for it read and change them.
+"""Translates tool calls to Claude Code's names and back, for hooks that were written for Claude Code.
 
 Source: the tools and their inputs in https://docs.claude.com/en/docs/claude-code/hooks and
 https://docs.claude.com/en/docs/claude-code/settings.
@@ -20,7 +20,7 @@ _FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
     "WebFetch": {"url": "url"},
     "Task": {"prompt": "inputs", "subagent_type": "agent"},
 }
-"""By Claude Code's tool: our argument for each of its arguments."""
+"""For each tool of Claude Code, its arguments, each with the name of ours."""
 _TOOLS: Final = {
     "execute_bash": "Bash",
     "glob": "Glob",
@@ -35,14 +35,14 @@ _EDITS: Final = {"view": "Read", "create": "Write"}
 
 
 def tool_name(tool: str, arguments: Mapping[str, Any]) -> str:
-    """Return Claude Code's name for the tool of a call; our own name if that agent has no such tool."""
+    """Return Claude Code's name for the tool of a call; our own name if Claude Code has no such tool."""
     if tool == _EDITOR:
         return _EDITS.get(str(arguments.get("command")), "Edit")
     return _TOOLS.get(tool, tool)
 
 
 def tool_input(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the input of the call for Claude Code's tool; the arguments as they are if that agent has no such tool."""
+    """Return a call's arguments with Claude Code's names; unchanged if Claude Code has no such tool."""
     fields = _FIELDS.get(tool_name(tool, arguments))
     if fields is None:
         return dict(arguments)
@@ -50,7 +50,7 @@ def tool_input(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def arguments_of(tool: str, arguments: Mapping[str, Any], updated: Mapping[str, Any]) -> dict[str, Any]:
-    """Return our arguments for a changed input; entries that our tool does not have are left out."""
+    """Return our arguments, changed as a hook changed Claude Code's input; entries that we do not have are ignored."""
     fields = _FIELDS.get(tool_name(tool, arguments))
     if fields is None:
         return dict(updated)

@@ -58,14 +58,14 @@ def checked_name(kind: type) -> str:
 
 
 def one_of(kind: object, other: object) -> object:
-    """Return the value of a parameter with two names. Raises TypeError if both are given."""
+    """Return the value of a parameter that has two names, or None. Raises TypeError if both are given."""
     if kind is not None and other is not None:
         raise TypeError("A tool has one type for its actions and one for its observations; each was given twice.")
     return other if kind is None else kind
 
 
 def action_type_of(name: str, kind: object) -> type[Any]:
-    """Return the class of the actions: the class itself, or one for a JSON schema.
+    """Return the class of a tool's actions, given the class itself or a JSON schema.
 
     Raises ValueError for an unusable schema, and TypeError for anything else.
     """
@@ -74,7 +74,7 @@ def action_type_of(name: str, kind: object) -> type[Any]:
 
 
 def observation_type_of(name: str, kind: object) -> type[Any]:
-    """Return the class of the observations: the class itself, or one for a JSON schema; errors as for actions."""
+    """Return the class of a tool's observations, given the class itself or a JSON schema; raises as for actions."""
     checked: type[Any] = _type_of(name, kind, Observation)
     return checked
 
@@ -112,7 +112,7 @@ def call_with(executor: Callable[..., Any], action: Action, conversation: object
     if not issubclass(kind, ToolExecutor):
         form = _form_of(executor)
     elif (form := _FORMS.get(kind, "")) == "":
-        # Reading a signature takes longer than many a tool, and those of one class have the same.
+        # Reading a signature takes longer than many a tool call, and the executors of a class share one signature.
         form = _FORMS[kind] = _form_of(executor)
     if form == "by name":
         return executor(action, conversation=conversation)
@@ -120,7 +120,7 @@ def call_with(executor: Callable[..., Any], action: Action, conversation: object
 
 
 _Form: TypeAlias = Literal["", "alone", "by name", "by position"]
-"""How an executor takes the conversation."""
+"""How an executor takes the conversation: "alone" if it takes only the action, "" while that is not known."""
 _FORMS: Final[WeakKeyDictionary[type, _Form]] = WeakKeyDictionary()
 
 

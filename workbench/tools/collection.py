@@ -25,11 +25,11 @@ Toolish: TypeAlias = "ToolDefinition | type[ToolBase] | Tool | str | Callable[..
 
 @dataclass(eq=False)
 class _Entry:
-    """One thing that was added."""
+    """A source of tools that was added to a collection: a tool, a class, a specification or a name."""
 
     source: Any
     removed: set[str] = field(default_factory=set)
-    """The names of its tools that were removed, if it has several."""
+    """The names of the source's tools that were removed from the collection."""
 
     @property
     def is_shared(self) -> bool:
@@ -49,10 +49,10 @@ class _Entry:
 
 
 class SessionTools:
-    """The tools of a collection as one session has them: its own, except for those that were added as instances."""
+    """The tools of a collection in one session: created for the session, except for those added as instances."""
 
     def __init__(self, collection: ToolCollection, context: ConversationState, *, is_child: bool = False) -> None:
-        """A child does not close what it shares with its parent."""
+        """`is_child` is for a sub-agent, which does not close the tools that it shares with its parent."""
         self._collection = collection
         self._context = context
         self._is_child = is_child
@@ -78,7 +78,7 @@ class SessionTools:
         return next(entry for entry, tools in self._created.items() if tool in tools)
 
     def update(self, tools: MutableMapping[str, ToolDefinition]) -> bool:
-        """Bring the mapping of the session up to date; return whether the collection has changed since."""
+        """Update the session's mapping of tools by name; return whether the collection changed since the last call."""
         if self._version == self._collection.version:
             return False
         with self._lock:
@@ -166,8 +166,8 @@ class ToolCollection:
         return self.add_tools(tool)
 
     def add_tools(self, *tools: Toolish | Sequence[Toolish]) -> ToolCollection:
-        """Add several tools, or none if one of them cannot be added. Tools that are already there stay; another tool
-        of the same name is omitted with a warning.
+        """Add several tools, or none if one of them cannot be added. Tools that the collection already has are skipped;
+        another tool with the name of one of them is skipped too, with a warning.
         """
         sources = [_source(tool) for tool in _flat(tools)]
         with self._lock:
@@ -214,7 +214,7 @@ class ToolCollection:
         return [await self.execute(name=tool.name) for tool in self.tools]
 
     def open(self, context: ConversationState, *, is_child: bool = False) -> SessionTools:
-        """Create the tools of a session, which closes them; `is_child` is for a sub-agent's. Raises UsageError."""
+        """Create the tools of a session; the caller closes them. `is_child` is for a sub-agent. Raises UsageError."""
         opened = SessionTools(self, context, is_child=is_child)
         opened.current()
         if not is_child:
@@ -238,8 +238,9 @@ def _flat(tools: Iterable[Any]) -> Iterator[Any]:
 
 
 def _source(tool: Any) -> Any:
-    """Return the source of tools to store for an added object; a function becomes a tool. Raises TypeError or
-    ValueError.
+    """Return what the collection stores for an object that is added: a tool for a function, else the object itself.
+
+    Raises TypeError, ValueError, or UnknownTool.
     """
     if isinstance(tool, str | Tool):
         find_tool(tool if isinstance(tool, str) else tool.name)
@@ -258,7 +259,7 @@ def _name(source: Any) -> str | None:
 
 
 def _new_entries(entries: Iterable[_Entry], sources: Iterable[Any]) -> list[_Entry]:
-    """Return entries for the tools that are not there yet, by themselves or by their names."""
+    """Return entries for those sources that are not in the collection yet, and whose names are not in use."""
     present = [entry.source for entry in entries if not entry.removed]
     names = {_name(entry.source) for entry in entries if _name(entry.source) not in entry.removed} - {None}
     added = []

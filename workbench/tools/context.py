@@ -59,9 +59,9 @@ class Delegated:
     is_error: bool = False
     session: str = ""
     agent: str = ""
-    """Its name: the name of its kind, if it has one."""
+    """The name of the sub-agent, which is that of its kind if it has one."""
     definition: str = ""
-    """Where its kind is defined, and the kind's properties; empty without a kind."""
+    """Where the sub-agent's kind is defined, and the kind's properties; empty without a kind."""
 
 
 class Delegation(Protocol):
@@ -79,7 +79,7 @@ class Delegation(Protocol):
 
 
 class ConversationState(Protocol):
-    """The parts of its session that a tool may use."""
+    """The parts of a session that its tools may use."""
 
     @property
     def workspace(self) -> str:
@@ -139,7 +139,7 @@ def workspace_of(conv_state: Any) -> str:
 
 
 def state_directory_of(conv_state: Any) -> Path | None:
-    """Return the session's private directory, or None, also for a state of another program that has none."""
+    """Return the session's private directory; None if the state has none, as that of another program may."""
     directory = getattr(conv_state, "state_dir", None)
     return None if directory is None else Path(directory)
 
@@ -157,7 +157,9 @@ def shell_launcher_of(conv_state: Any) -> Launcher | None:
 
 
 def warn(conv_state: ConversationState, line: str) -> None:
-    """Notify the user that a configured part is not used; ignored if notices are not collected."""
+    """Add a line to the notices for the user, such as that a part of the settings is not used; ignored if the session
+    does not collect notices.
+    """
     notices = getattr(conv_state, "notices", None)
     if isinstance(notices, list):
         notices.append(line)

@@ -28,7 +28,7 @@ class CoroutineRunner:
         self._running: set[Future[Any]] = set()
 
     def run(self, awaitable: Awaitable[Any]) -> Any:
-        """Return the result, or raise the exception, of an awaitable; this thread waits for it.
+        """Return the result, or raise the exception, of an awaitable; the calling thread waits for it.
 
         Raises CallCanceled if it is canceled.
         """

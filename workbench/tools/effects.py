@@ -29,7 +29,7 @@ class AssessmentContext(msgspec.Struct, frozen=True):
 
 
 class RunsCommand(msgspec.Struct, frozen=True):
-    """Runs a command line in bash, where the workspace may have a second path, as in some containers."""
+    """Runs a command line in bash; `container_path` is a second path that the workspace has there, in a container."""
 
     line: str
     container_path: str = ""
@@ -38,16 +38,16 @@ class RunsCommand(msgspec.Struct, frozen=True):
 
 
 class TypesInput(msgspec.Struct, frozen=True):
-    """Types text or a key into running programs; `programs` has the words and the directory of each."""
+    """Types text or a key into running programs; `programs` has each one's command line and working directory."""
 
     text: str
     programs: tuple[tuple[tuple[str, ...], str], ...] = ()
     container_path: str = ""
-    """A second path of the workspace there."""
+    """A second path that the workspace has there, in a container."""
 
 
 class RunsPython(msgspec.Struct, frozen=True):
-    """Runs Python code; a cell may hold magics and shell lines too."""
+    """Runs Python code; a cell may contain magics and shell lines too."""
 
     code: str
     is_cell: bool = False
@@ -77,7 +77,7 @@ class UsesPage(msgspec.Struct, frozen=True):
 
 
 class CallsServer(msgspec.Struct, frozen=True):
-    """Calls a tool of another program, which is rated by that program's description and hints."""
+    """Calls a tool of another program; the call is rated by that program's description and hints."""
 
     tool: str
     server: str
@@ -101,7 +101,7 @@ START_AGENT: Final = "start_agent"
 
 
 class StartsAgent(msgspec.Struct, frozen=True):
-    """Starts a program that acts on its own; `is_contained` says whether a sandbox holds it."""
+    """Starts a program that acts on its own; `is_contained` says whether it runs in a sandbox."""
 
     is_contained: bool
     only_reads: bool = False

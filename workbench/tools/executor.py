@@ -49,9 +49,9 @@ class ToolExecutor(ABC, Generic[ActionT, ObservationT]):
     side_by_side: bool = False
     """Whether calls of a read-only tool may run concurrently, in any thread; `interrupt` then ends all of them."""
     sandbox: Launcher | None = None
-    """Starts the programs of this tool; None if it confines none."""
+    """Starts the programs of this tool in a sandbox; None if they are not confined."""
     program: str = ""
-    """What the program that runs the calls is called where it wants to reach a host, if it runs between calls too."""
+    """The name under which the program behind this tool asks for hosts; only for one that also runs between calls."""
     recalls_last: bool = False
     """Whether `recall` needs only the last result, not all of them."""
 
@@ -64,7 +64,7 @@ class ToolExecutor(ABC, Generic[ActionT, ObservationT]):
         return None
 
     def rewound(self, *, files: bool) -> None:
-        """Adapt to another state of the session, which `recall` follows; `files` says whether files changed."""
+        """Adapt to a rewind of the session; `recall` is called afterwards. `files` says whether files changed."""
         return None
 
     def preview(self, action: ActionT) -> Sequence[FileChange]:

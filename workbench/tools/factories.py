@@ -62,7 +62,7 @@ def _wrong_parameters(name: str, error: TypeError) -> UsageError:
 
 
 def _is_of_constructor(make: Callable[..., Any], error: TypeError) -> bool:
-    """Return whether `make` is the `create` of a class that passed its parameters on, and the constructor refused."""
+    """Return whether `make` is the `create` of a class whose constructor rejected the parameters passed on to it."""
     owner = getattr(make, "__self__", None)
     constructor = getattr(owner, "__init__", None) if isinstance(owner, type) else None
     return constructor is not None and str(error).startswith(f"{constructor.__qualname__}() ")
@@ -84,9 +84,9 @@ def _arguments(
 
 
 def _state_parameter(parameters: Sequence[inspect.Parameter], params: Collection[str] = ()) -> inspect.Parameter | None:
-    """Return the parameter for the state: the one of that name, or else the first positional one.
+    """Return the parameter for the state: that named `conv_state`, or else the first positional one; or None.
 
-    The first one is not used if it is one of `params`, or if its default shows that it is something else.
+    The first one is not used if its name is in `params`, or if its default shows that it is something else.
     """
     named = next((each for each in parameters if each.name == STATE and each.kind != each.VAR_KEYWORD), None)
     if named is not None or not parameters:
@@ -97,7 +97,10 @@ def _state_parameter(parameters: Sequence[inspect.Parameter], params: Collection
 
 
 def _checked(name: str, result: Any) -> list[ToolDefinition]:
-    """Return the result of a factory as a list: it may be one tool, or several in any order of iteration."""
+    """Return the result of a factory as a list, given one tool, or a sequence or iterator of tools.
+
+    Raises UsageError for any other result.
+    """
     if isinstance(result, ToolDefinition):
         return [result]
     if not isinstance(result, Sequence | Iterator) or isinstance(result, str | bytes):

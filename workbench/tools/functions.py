@@ -26,7 +26,7 @@ _PARAMETER = lazy_pattern(r"^\s*(?::param\s+)?\*{0,2}(\w+)\s*(?:\([^)]*\))?\s*:\
 
 
 def tool(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Turn a function into a tool; a decorator with or without options, which are those of `tool_from_function`."""
+    """Decorate a function to turn it into a tool; the options, if any, are those of `tool_from_function`."""
     if function is not None:
         return tool_from_function(function, **options)
     return lambda decorated: tool_from_function(decorated, **options)
@@ -95,7 +95,10 @@ def _documented(doc: str | None) -> tuple[str, dict[str, str]]:
 def action_type_from(
     name: str, function: Callable[..., Any], descriptions: Mapping[str, str]
 ) -> tuple[type[Action], dict[str, str]]:
-    """Return the class of the actions, and the name of the field for each parameter."""
+    """Return the class of the actions, and the name of its field for each parameter of the function.
+
+    Parameters for which no model can send a value are omitted. Raises ValueError if one of them has no default.
+    """
     try:
         hints = hints_of(getattr(function, "func", function))
     except TypeError:  # an object that is called
@@ -129,10 +132,7 @@ def _model(name: str, fields: dict[str, Any]) -> type[Action]:
 
 
 def _leave_out_unusable(name: str, fields: dict[str, Any]) -> None:
-    """Remove parameters with a default whose hints no model can send a value for.
-
-    Raises ValueError if one has no default.
-    """
+    """Remove the parameters for which no model can send a value. Raises ValueError if one of them has no default."""
     for attribute, field in list(fields.items()):
         try:
             _model("Checked", {attribute: field})
@@ -153,7 +153,7 @@ class _Calling(ToolExecutor[Action, Observation]):
         self._names = names
 
     def __call__(self, action: Action) -> Any:
-        """Return the result as an observation; for a coroutine, one that gives it."""
+        """Return the result as an observation; an awaitable for it if the function is async."""
         fields = {name: getattr(action, attribute) for name, attribute in self._names.items()}
         result = self._function(**fields)
         is_later = isinstance(result, Awaitable | AsyncIterator)

@@ -25,7 +25,7 @@ LONGEST_COMMAND: Final = 10_000
 
 
 def named_files(command: str, workspace: Path) -> list[Path]:
-    """Return the files of the workspace that a command of at most LONGEST_COMMAND characters names, whatever for."""
+    """Return the files of the workspace that a command names, in its first LONGEST_COMMAND characters."""
     plain = re.sub(_VARIABLES, "", re.sub(r"""["']""", "", command[:LONGEST_COMMAND]))
     words = dict.fromkeys(re.split(r"[\s;|&<>()=`]+", plain))
     root = workspace.resolve()
@@ -41,7 +41,7 @@ def _is_file(path: Path) -> bool:
 
 
 def content_marks(command: str, workspace: Path) -> dict[str, str]:
-    """Return a hash of the content of each file of the workspace that a command names, by path; empty if unreadable."""
+    """Return, by path, a hash of each file of the workspace that a command names; an empty one if it is unreadable."""
     return {str(path): _mark(path) for path in named_files(command, workspace)}
 
 
@@ -54,7 +54,7 @@ def _mark(path: Path) -> str:
 
 
 def hook_files(workspace: Path) -> list[Path]:
-    """Return the files that define hooks of a directory, and those that they run. Raises OSError."""
+    """Return the files of a directory that define hooks, and the files that these hooks name. Raises OSError."""
     files: dict[Path, None] = {}
     for name in (HOOKS, *CLAUDE_HOOKS):
         path = workspace / name
@@ -72,7 +72,7 @@ def hook_files(workspace: Path) -> list[Path]:
 
 
 def _commands(path: Path) -> Iterator[str]:
-    """Yield the commands of a file that defines hooks; one that cannot be read counts as a command. Raises OSError."""
+    """Yield the commands of a file that defines hooks; one empty command if it cannot be parsed. Raises OSError."""
     with path.open("rb") as file:
         content = file.read(_MOST_BYTES)
     try:
@@ -85,7 +85,7 @@ def _commands(path: Path) -> Iterator[str]:
 
 
 def _command_lines(value: Any) -> Iterator[str]:
-    """Yield every text that is called `command`, at any depth."""
+    """Yield every string with the key `command`, at any depth."""
     if isinstance(value, dict):
         for name, part in value.items():
             if name == "command" and isinstance(part, str):

@@ -64,7 +64,7 @@ def _tokens(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _as_json(tokens: list[tuple[str, str]]) -> Iterator[str]:
-    """Yield the tokens as JSON, which is invalid if they are not a literal. Raises ValueError."""
+    """Yield the tokens as JSON. Raises ValueError if they are not a literal, or yields invalid JSON."""
     opened: list[tuple[str, int]] = []  # each open bracket, and the position of the last comma in it
     before = ""
     for at, (kind, token) in enumerate(tokens):
@@ -89,7 +89,9 @@ def _is_key(token: str, before: str, after: str) -> bool:
 
 
 def _bracket(token: str, before: str, opened: list[tuple[str, int]]) -> str:
-    """Return the sign in JSON, where a tuple is a list. Raises ValueError for a call, and for brackets that differ."""
+    """Return a punctuation mark as JSON; the brackets of a tuple become those of a list. Raises ValueError for a call,
+    and for brackets that do not match.
+    """
     if token in _CLOSERS:
         if token == "(" and before not in ("", "[", "(", ",", ":"):
             raise ValueError("a call is not a literal")

@@ -93,7 +93,7 @@ def kind_of(name: str) -> ToolKind:
 def presentation_of(name: str, arguments: Mapping[str, Any], recorded: Presentation | None = None) -> Presentation:
     """Return the presentation of a call; the manifest of a built-in tool takes precedence over the `recorded` one.
 
-    If another agent makes the call, which the latter says, its name precedes that of the manifest.
+    If `recorded` names another agent, which makes the call, that name is put before the manifest's title and headline.
     """
     manifest = manifest_of(name)
     if manifest is None:

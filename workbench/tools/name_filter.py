@@ -18,10 +18,10 @@ _NO_TOOL: Final = "zz-no-tool-has-this-name"
 
 
 class NameFilter:
-    """Whether a tool is offered: the pattern has to match the start of its name, as in OpenHands."""
+    """Decides whether a tool is offered: the pattern has to match the start of its name, as in OpenHands."""
 
     def __init__(self, pattern: str | None) -> None:
-        """Compile the pattern, which the settings have checked; an empty one leaves all tools."""
+        """Compile the pattern, which the settings have checked; an empty one allows all tools."""
         self._pattern = re.compile(pattern) if pattern else None
         self._excludes = self._pattern is not None and self._pattern.match(_NO_TOOL) is not None
 

@@ -80,7 +80,7 @@ def _shell(arguments: Arguments) -> Arguments:
 
 
 def _finished(arguments: Arguments) -> Arguments:
-    """Convert an outcome without a message, or a message among outputs, of earlier versions."""
+    """Adapt calls of earlier versions, which have a message in `outputs`, or an outcome instead of a message."""
     shaped = dict(arguments)
     outputs = shaped.get("outputs")
     if isinstance(outputs, dict) and isinstance(outputs.get("content"), str) and "message" not in shaped:
@@ -113,7 +113,7 @@ _OTHER_COMMANDS = {"undo": "undo_edit", "replace": "str_replace", "edit": "str_r
 
 
 def _editor(arguments: Arguments) -> tuple[Arguments, list[str]]:
-    """Infer the command from its arguments, and adapt the names that other editors have for it."""
+    """Infer a missing command from the other arguments, and adapt names that other editors have for commands."""
     command = arguments.get("command")
     command = None if command == "" else command
     if isinstance(command, str) and (name := _OTHER_COMMANDS.get(command.strip().lower())):
@@ -137,7 +137,7 @@ def _editor(arguments: Arguments) -> tuple[Arguments, list[str]]:
 
 
 def _terminal(arguments: Arguments) -> tuple[Arguments, list[str]]:
-    """Write the name of a key that is typed as `execute_bash` names it."""
+    """Replace the name of a key that is typed with the name that `execute_bash` has for it."""
     command = arguments.get("command")
     if arguments.get("is_input") not in (True, "true", "True") or not isinstance(command, str) or len(command) > 40:
         return arguments, []

@@ -76,7 +76,7 @@ def _with_words(node: Node, words: Sequence[Any]) -> Node:
 
 
 def _merged(schema: Node) -> Node:
-    """Return the schema with its `allOf` merged and `const` as a list of one value."""
+    """Return the schema with its `allOf` merged, and with `const` replaced by an `enum` of one value."""
     if isinstance(schema.get("allOf"), list):
         beside = {name: value for name, value in schema.items() if name != "allOf"}
         schema = flat_object(schema) if is_object(schema) else all_of([*schema["allOf"], beside])
@@ -162,7 +162,7 @@ def _without_misread(node: Any, omitted: list[str], misread: frozenset[str]) -> 
 
 
 def _enum(values: list[Any], format_name: Any) -> Node:
-    """Return the declaration of fixed values; only strings, not empty ones, can be listed."""
+    """Return the declaration of fixed values; they are listed only if they are strings and none is empty."""
     strings = [value for value in values if isinstance(value, str)]
     others = list(
         dict.fromkeys(_type_of(value) for value in values if value is not None and not isinstance(value, str))

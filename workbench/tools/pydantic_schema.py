@@ -14,20 +14,20 @@ _IMPOSSIBLE: Final[dict[str, Any]] = {"not": {}}
 
 
 class _Strict(GenerateJsonSchema):
-    """Raises for a type that JSON cannot express; a default that it cannot express is omitted."""
+    """Raises for a type that JSON cannot express; omits a default that JSON cannot express."""
 
     ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012 - as pydantic declares it
 
 
 class _Arguments(_Strict):
-    """Generates a schema that nothing fits for a type that no model can send, such as a function."""
+    """For a type that no model can send, such as a function, generates a schema that no value matches."""
 
     def handle_invalid_for_json_schema(self, schema: CoreSchema, error_info: str) -> JsonSchemaValue:
         return dict(_IMPOSSIBLE)
 
 
 class _Results(_Strict):
-    """Generates a schema that everything fits for a type that JSON cannot express."""
+    """For a type that JSON cannot express, generates a schema that every value matches."""
 
     def handle_invalid_for_json_schema(self, schema: CoreSchema, error_info: str) -> JsonSchemaValue:
         return {}
@@ -39,9 +39,9 @@ def check_sendable(kind: type[BaseModel]) -> None:
 
 
 def arguments_schema(kind: type[BaseModel]) -> dict[str, Any]:
-    """Return the JSON schema of the arguments, without optional ones that no model can send; these are logged.
+    """Return the JSON schema of the arguments. Optional arguments that no model can send are omitted, and logged.
 
-    Raises ValueError if such an argument is required.
+    Raises ValueError if a required argument cannot be sent.
     """
     schema: dict[str, Any] = _sendable(kind.model_json_schema(schema_generator=_Arguments), kind.__name__)
     return schema

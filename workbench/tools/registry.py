@@ -80,7 +80,7 @@ def builtin_names() -> dict[str, str]:
 
 
 def register_tool(name: str, tool: Registrable) -> None:
-    """Register an instance, a ToolBase subclass or a factory; a name that is already registered gets the new tool.
+    """Register an instance, a ToolBase subclass or a factory, replacing a tool that was registered under the name.
 
     Sessions that run keep the tools that they were opened with. Another tool may be registered under the name of a
     built-in tool until it is unregistered; this is logged as a warning, and `stands_in` defines which tools a session
@@ -171,7 +171,7 @@ def builtin_tool(name: str) -> Registrable:
 def stands_in(tool: ToolDefinition) -> bool:
     """Return whether a session accepts a tool under its name, by which calls are rated and shown.
 
-    The name of a built-in tool is reserved for that tool, for subclasses of it, and for both with other executors.
+    The name of a built-in tool is reserved for that tool and subclasses of it, with any executor.
     """
     if tool.name not in ALL_TOOLS:
         return True

@@ -19,13 +19,15 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 RECORDED_WIDTH: Final = 64
-"""Columns of a rendering in the log: those of a card on the smallest screen that shows panels beside it."""
+"""The columns of a rendering in the log: the width of a card on the smallest screen that shows panels beside it."""
 RECORDED_CHARACTERS: Final = 10_000
 """The most characters of a rendering in the log, without the line that says how many lines are missing."""
 
 
 def renderable_of(kind: type[Observation], observation: Mapping[str, Any]) -> RenderableType | None:
-    """Return the renderable of a dumped result; None for an error, without one of its own, or if its code fails."""
+    """Return the renderable of a result, given as plain data; None for an error, if `kind` defines no renderable, or if
+    the tool's code fails.
+    """
     if observation.get("is_error") or kind.visualize is Observation.visualize:
         return None
     try:
@@ -36,7 +38,7 @@ def renderable_of(kind: type[Observation], observation: Mapping[str, Any]) -> Re
 
 
 def renderable_of_call(tool: ToolDefinition, arguments: Mapping[str, Any]) -> RenderableType | None:
-    """Return the renderable of a proposed call; None if its action has none of its own, or if its code fails."""
+    """Return the renderable of a proposed call; None if its action defines none, or if the tool's code fails."""
     if tool.action_type.visualize is Action.visualize:
         return None
     try:
@@ -58,7 +60,7 @@ def recorded_call(tool: ToolDefinition, arguments: Mapping[str, Any], masked: Ca
 
 
 def recorded_result(observation: Observation, masked: Callable[[Any], Any]) -> str:
-    """Return the own rendering of a result as text for the log, as `recorded_call` does for a call."""
+    """Return a tool's own rendering of a result as text for the log, as `recorded_call` does for a call."""
     kind = type(observation)
     if kind.visualize is Observation.visualize:
         return ""
@@ -66,7 +68,7 @@ def recorded_result(observation: Observation, masked: Callable[[Any], Any]) -> s
 
 
 def _recorded(renderable: RenderableType | None) -> str:
-    """Return a renderable as text in which nothing has to be escaped any more, cut after a whole line."""
+    """Return a renderable as text that is already escaped; text that is too long is cut after a whole line."""
     if renderable is None:
         return ""
     lines = rendered_lines(renderable, width=RECORDED_WIDTH)

@@ -1,4 +1,4 @@
-"""What the sandbox has to do with a run of a tool's program: whether it waits for the user, and what was refused."""
+"""How the sandbox affects a run of a tool's program: whether it waits for the user, and what was refused to it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BEYOND_FOR_CODE = (
 
 
 class SandboxWatch:
-    """Follows one run of a program in a sandbox, from now on; `sandbox` is None if there is none."""
+    """Follows one run of a program that starts now; `sandbox` is None if it runs outside of one."""
 
     def __init__(self, sandbox: Launcher | None, program: str) -> None:
         self._sandbox = sandbox
@@ -24,7 +24,7 @@ class SandboxWatch:
         self._began = time.monotonic()
 
     def is_held(self) -> bool:
-        """Return whether the user is deciding on a host that the program wants, so that its time does not run."""
+        """Return whether the user is deciding on a host that the program wants; that time does not count."""
         return self._sandbox is not None and self._sandbox.is_waiting(self._program)
 
     def notes(self, output: str, hint: str, *, has_failed: bool) -> list[str]:
@@ -36,18 +36,20 @@ class SandboxWatch:
 
 
 def denial(sandbox: Launcher) -> str:
-    """Return what programs report where they may not write; only in the partial sandbox nothing is contained."""
+    """Return the error that programs report for a write that the sandbox refuses; it is another one in the partial
+    sandbox, which has no containment.
+    """
     return "Read-only file system" if sandbox.containment else "Permission denied"
 
 
 def sandbox_notes(output: str, refused: Sequence[str], hint: str, *, denial: str, wall: str = "sandbox") -> list[str]:
-    """Return what the sandbox (or another `wall`) refused: hosts, and writing outside the workspace if the output has
-    the `denial`, which is empty where nothing failed. `hint` says what to do about the latter.
+    """Return notes about what the sandbox (or another `wall`) refused: the hosts and, if the output contains `denial`,
+    writing outside the workspace, for which the note is `hint`. `denial` is empty if nothing failed.
     """
     hosts = refused_hosts(refused, wall)
     return [*hosts, hint] if denial and denial in output else hosts
 
 
 def refused_hosts(refused: Sequence[str], wall: str = "sandbox") -> list[str]:
-    """Return a note for each host."""
+    """Return a note for each host that was refused."""
     return [f"[The {wall} refused {visible(each, lines=False)}]" for each in refused]

@@ -33,7 +33,7 @@ _CONSTRAINTS = {
     "array": {"minItems": "min_length", "maxItems": "max_length"},
 }
 _WHOLE = {"ge": math.ceil, "le": math.floor, "gt": math.floor, "lt": math.ceil}
-"""The whole number that limits integers in the same way."""
+"""How to round a limit to a whole number that limits integers in the same way."""
 _MAX_DEPTH = 25
 _MAX_NODES = 2_000
 
@@ -224,7 +224,7 @@ class Action(Schema):
 
     @property
     def reads_only(self) -> bool:
-        """Whether this action of a tool that may write only reads, so plan mode allows it."""
+        """Whether this action only reads, although the tool can also write; plan mode allows such actions."""
         return False
 
     @property

@@ -1,8 +1,8 @@
 """Repair of JSON schemas from other programs: invalid and older forms are converted to draft 2020-12.
 
 Booleans in place of schemas, lists of `items`, exclusive limits of draft 4, `required` inside a property and unknown
-types have one meaning and are converted. Keywords with a value of the wrong type are removed. A valid schema without
-any of these is returned equal to what it was.
+types have one meaning and are converted. Keywords with a value of the wrong type are removed. For a valid schema
+without any of these, an equal copy is returned.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _TYPE_ALIASES: Final = {
     "nil": "null",
     "undefined": "null",
 }
-"""Types of other languages and formats of strings, as they are declared by mistake."""
+"""The JSON type, or "any", that a declared name means, such as a type of another language or a format of strings."""
 _MAPS: Final = ("properties", "patternProperties", "dependentSchemas", "$defs", "definitions")
 """Keywords whose value maps names to schemas."""
 _SINGLE: Final = ("items", "not", "contains", "propertyNames", "if", "then", "else", "unevaluatedItems")
@@ -66,7 +66,7 @@ _BOOLEANS: Final = ("uniqueItems", "deprecated", "readOnly", "writeOnly")
 
 
 class RepairedSchema(NamedTuple):
-    """A repaired schema, a line about each part that was omitted, and what makes its meaning unknown, if anything."""
+    """A repaired schema, a line about each part that was omitted, and why its meaning is unknown, if it is."""
 
     schema: Node
     notices: list[str]
@@ -92,13 +92,13 @@ class _Repair:
     """One pass over a schema; `notices` names the omitted parts."""
 
     def __init__(self, *, is_json: bool) -> None:
-        """`is_json` says that all of the schema can be sent, so that its values need no check."""
+        """`is_json` means that the whole schema can be sent as JSON, so its values need no check."""
         self._is_json = is_json
         self.notices: list[str] = []
         self.fault = ""
 
     def node(self, schema: Node, path: str, depth: int) -> Node:
-        """Return a repaired copy of one schema; a `required` of true stays, for the schema around it."""
+        """Return a repaired copy of one schema; `required: true` is kept, because the enclosing schema evaluates it."""
         if depth > MAX_DEPTH and schema:
             self._omit(path, "it is nested too deep")
             return {}
@@ -121,7 +121,7 @@ class _Repair:
         return _NOTHING
 
     def _sendable(self, name: str, value: Any, path: str) -> Any:
-        """Return the value of a keyword as strict JSON can hold it: without NaN, infinity and lone surrogates."""
+        """Return the value of a keyword without what strict JSON lacks: NaN, infinity and lone surrogates."""
         if repair := _REPAIRS.get(name):
             if repair == _Repair.string and isinstance(value, str):
                 return well_formed(value)
@@ -164,7 +164,7 @@ class _Repair:
         return result
 
     def schema(self, part: Any, path: str, depth: int, *, is_property: bool = False) -> Node:
-        """Return the repaired schema; true is an empty one, false one that nothing matches."""
+        """Return the repaired schema; for true, one that every value matches, and for false, one that none matches."""
         if isinstance(part, dict):
             node = self.node(part, path, depth)
             if node.get("required") is True and not is_property:
@@ -189,7 +189,7 @@ class _Repair:
         return value if isinstance(value, bool) else self.schema(value, _join(path, name), depth)
 
     def list(self, name: str, value: Any, path: str, depth: int) -> Any:
-        """Repair a keyword that has a list of schemas; one that says nothing is omitted without a notice."""
+        """Repair a keyword that has a list of schemas; a list that restricts nothing is omitted without a notice."""
         parts = [value] if isinstance(value, dict) else value
         if not isinstance(parts, list):
             return self._omit(_join(path, name), "it is not a list")
@@ -209,7 +209,7 @@ class _Repair:
         return value if _is_number(value) else self._omit(_join(path, name), "it is not a number")
 
     def count(self, name: str, value: Any, path: str, depth: int) -> Any:
-        """Repair a limit of lengths."""
+        """Repair a limit for a length or a number of entries, which is a whole number from 0."""
         if _is_number(value) and 0 <= value <= _MOST_COUNT and value == int(value):
             return int(value)
         return self._omit(_join(path, name), "it is not a number")
@@ -238,7 +238,7 @@ class _Repair:
         return _NOTHING if value is None else self._omit(_join(path, name), "it is not a list")
 
     def required(self, name: str, value: Any, path: str, depth: int) -> Any:
-        """Keep the names; true, from drafts 3 and 4, is for the schema around this one."""
+        """Keep the names; keep true, as in drafts 3 and 4, for the enclosing schema."""
         if isinstance(value, str):
             return [value]
         if isinstance(value, list):
@@ -246,13 +246,13 @@ class _Repair:
         return True if value is True else _NOTHING
 
     def dependencies(self, name: str, value: Any, path: str, depth: int) -> Any:
-        """Keep lists of names that depend on others."""
+        """Keep a map of names, each with the list of names that it requires."""
         if isinstance(value, dict) and all(isinstance(names, list) for names in value.values()):
             return value
         return self._omit(_join(path, name), "it does not list names")
 
     def _required(self, node: Node, path: str) -> None:
-        """Collect `required` from the properties."""
+        """Collect `required: true` of the properties in the list `required` of their object."""
         properties = node.get("properties")
         if not isinstance(properties, dict):
             return
@@ -309,14 +309,14 @@ _REPAIRS: Final[dict[str, _Method]] = {
 
 
 def _draft_4_limits(schema: Node, result: Node) -> None:
-    """Make a limit exclusive whose `exclusive…` is true, as draft 4 writes it."""
+    """Convert the exclusive limits of draft 4, such as `minimum` with `exclusiveMinimum: true`."""
     for limit, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
         if schema.get(exclusive) is True and limit in result:
             result[exclusive] = result.pop(limit)
 
 
 def _type_name(value: Any) -> Any:
-    """Return the type that a name means; None for a value that is not a name."""
+    """Return the JSON type that a name means, or "any"; an unknown name as it is; None for a value of another type."""
     if not isinstance(value, str):
         return None
     lower = value.strip().lower()

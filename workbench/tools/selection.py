@@ -1,4 +1,4 @@
-"""Selects and opens a session's tools as `[tools]` in the settings says: a `set`, and an entry per other tool."""
+"""Selects and opens a session's tools according to `[tools]` in the settings: its `set`, and its entries for tools."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from workbench.tools.user_tools import OwnTool, find_own, is_name
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """Whether a tool is on, and why."""
+    """Whether a tool is on, and why; with `only_reading`, it is on only if it is read-only."""
 
     name: str
     is_on: bool
@@ -48,7 +48,10 @@ class Choice(msgspec.Struct, frozen=True):
 
 
 def choose(table: Mapping[str, Any], own: Sequence[str] = ()) -> tuple[list[Choice], list[str]]:
-    """Return a choice for every tool, and a line for every unknown name. Raises UsageError for a misspelled name."""
+    """Return a choice for every tool, and a message for every unknown name in `table`, which is `[tools]`.
+
+    `own` are the names of the user's own tools. Raises UsageError for a name that seems to be misspelled.
+    """
     only_reading = table.get("set") == "plan"
     by_default = (*BUILTIN_TOOLS, *own)
     names = dict.fromkeys((*BUILTIN_TOOLS, *list_registered_tools(), *own))
@@ -63,7 +66,7 @@ def choose(table: Mapping[str, Any], own: Sequence[str] = ()) -> tuple[list[Choi
 
 
 def _lines(table: Mapping[str, Any], names: Iterable[str]) -> tuple[dict[str, Any], list[str]]:
-    """Return the lines of the table by the tools' own names, and a message for every unknown name."""
+    """Return the entries of the table by the current names of the tools, and a message for every unknown name."""
     lines: dict[str, Any] = {}
     unknown = []
     for key, value in table.items():
@@ -257,8 +260,8 @@ class _Opener:
         return tools
 
     def _check(self, tools: Sequence[ToolDefinition], *, is_own: bool) -> None:
-        """Raise an error unless all may have their names; those of packages and files need free ones, and schemas that
-        can be sent.
+        """Raise an error if a tool has the name of a built-in tool. The user's own tools (`is_own`) must also have
+        valid names that no other tool has, and schemas that can be sent.
         """
         for tool in tools:
             if not stands_in(tool):

@@ -48,7 +48,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 _Definition: TypeAlias = dict[str, Any]
 Runner: TypeAlias = "ToolExecutor[ActionT, ObservationT] | Callable[..., Any]"
-"""An executor, or a function that is called with the action, also an async one."""
+"""An executor, or a function, perhaps an async one, that is called with the action."""
 ActionKind: TypeAlias = "type[ActionT] | Mapping[str, Any] | bool | None"
 ObservationKind: TypeAlias = "type[ObservationT] | Mapping[str, Any] | bool | None"
 _RISK = {
@@ -166,7 +166,7 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
         return presentation_of(self.name, arguments, self.presentation)
 
     def recorded_presentation(self, arguments: Mapping[str, Any]) -> Presentation | None:
-        """Return the presentation to log with a call; None for built-in tools, the default, and an invalid one."""
+        """Return the presentation to log with a call; None for a built-in tool, or if it is the default or invalid."""
         return None if manifest_of(self.name) is not None else _recorded(self, arguments)
 
     def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Iterable[Effect]:
@@ -195,8 +195,8 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
         return action_from(self.action_type, arguments)
 
     def __call__(self, action: ActionT | Mapping[str, Any], conversation: object = None) -> Observation:
-        """Run an action, or arguments, which are validated like the result; any failure becomes an observation with
-        `is_error`. Executors that take a `conversation` get the one given here.
+        """Run an action, or a dictionary of arguments. Arguments and result are validated; any failure becomes an
+        observation with `is_error`. Executors that take a `conversation` get the one given here.
         """
         run = self._runner()
 
@@ -250,7 +250,7 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
     def to_responses_tool(
         self, add_security_risk_prediction: bool | None = None, *, short: bool = False
     ) -> _Definition:
-        """Return the same function definition in the flat form of OpenAI's responses API."""
+        """Return what `to_openai_tool` returns, but in the flat form of OpenAI's responses API."""
         return {"type": "function", **_function(self, short, add_security_risk_prediction), "strict": False}
 
     def to_mcp_tool(
@@ -298,7 +298,7 @@ def _guarded(tool: ToolDefinition, work: Callable[[], Any]) -> Any:
 def _function(tool: ToolDefinition, short: bool, asks_risk: bool | None = None) -> dict[str, Any]:
     """Return a definition with `security_risk` (by default for tools that may write) and `summary` first.
 
-    `asks_risk` is `add_security_risk_prediction` of OpenHands: True adds `security_risk`, False leaves it out.
+    `asks_risk` is `add_security_risk_prediction` of OpenHands: True adds `security_risk`, False omits it.
     """
     return {
         "name": tool.name,
@@ -364,9 +364,9 @@ DeclaredT = TypeVar("DeclaredT", bound=DeclaredTool)
 
 
 def _taking_executor(method: Any) -> Any:
-    """Return the same `create` that also takes an executor, which several tools may share, as in OpenHands.
+    """Return a `create` that calls `method`, or takes an executor instead, which tools may share, as in OpenHands.
 
-    Without a conversation state, it creates the tool for the current directory.
+    Without a conversation state, the new `create` makes the tool for the current directory.
     """
     create = method.__func__
     parameters = inspect.signature(create).parameters

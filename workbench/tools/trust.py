@@ -32,7 +32,7 @@ COMMANDS: Final = (".ohw/commands", ".agents/commands", ".claude/commands")
 """The directories of custom commands, Markdown files at most two directories deep."""
 _MARK: Final = "sha256:"
 NOTHING: Final = "nothing"
-"""Stands for the content of a directory without such files; the agreement does not cover files added later."""
+"""Stands for the hash of a directory in which no file needs trust; an agreement does not cover files added later."""
 _MOST_FILES: Final = 500
 Origin: TypeAlias = Literal["user", "settings"]
 """Who agreed: the user, when asked, or the settings, which name the directory."""
@@ -57,7 +57,7 @@ class Agreement(msgspec.Struct, frozen=True):
         return not self.is_revoked and (self.by == "user" or self.path in named)
 
     def stored(self) -> dict[str, Any]:
-        """Return the entry of the file."""
+        """Return the agreement as it is stored in `trusted.json`."""
         revoked = {"revoked": True} if self.is_revoked else {}
         image = {"image": self.image} if self.image else {}
         return {"content": self.content, "by": self.by, "at": self.at, **image, **revoked}
@@ -105,7 +105,10 @@ def _files_in(directory: Path) -> list[Path]:
 
 
 def fingerprint(workspace: Path) -> str:
-    """Return a hash of the directory's path and these files; empty if there are none, too many or unreadable ones."""
+    """Return a hash of the directory's path and of its files that need trust (see `brought`).
+
+    Empty if there are none or too many of them, or if one is unreadable.
+    """
     files = brought(workspace)
     if not files or len(files) > _MOST_FILES:
         return ""
@@ -120,13 +123,13 @@ def fingerprint(workspace: Path) -> str:
 
 
 def is_trusted(workspace: Path, trusted: Iterable[str]) -> bool:
-    """Return whether the user agreed to the current files of this directory; a path alone is not an agreement."""
+    """Return whether the user agreed to the current files of this directory; a path in `trusted` is no agreement."""
     marks = {each for each in trusted if each.startswith(_MARK)}
     return bool(marks) and fingerprint(workspace) in marks
 
 
 def is_agreed(locations: Locations, workspace: Path, trusted: Iterable[str]) -> bool:
-    """Return whether the user agreed to this directory, also while it has none of these files."""
+    """Return whether the user agreed to this directory, even if none of its files needs trust."""
     entry = _read(locations).get(str(workspace.resolve()))
     named = {_content_of(each)[0] for each in trusted if not each.startswith(_MARK)}
     return entry is not None and _standing(entry, named) in ("trusted", "nothing yet")
@@ -141,9 +144,9 @@ def image_mark(files: Mapping[Path, bytes]) -> str:
 
 
 def may_build(locations: Locations, workspace: Path, trusted: Iterable[str], mark: str) -> bool:
-    """Return whether the user agreed to this directory, and to a container from the files with this mark in it.
+    """Return whether the user agreed to this directory, and to the container whose files have the `image_mark` `mark`.
 
-    If only the settings name the directory, the first file that is found is stored as if the user had agreed to it.
+    If only the settings name the directory, the first mark is stored as if the user had agreed to it.
     """
     trusted, path = tuple(trusted), str(workspace.resolve())
     if not is_agreed(locations, workspace, trusted):
@@ -222,7 +225,7 @@ def _standing(entry: Agreement, named: Container[str]) -> Standing:
 def agree(locations: Locations, workspace: Path, content: str, named: Iterable[str] = (), image: str = "") -> None:
     """Store that the user agreed to this content, replacing an earlier agreement for the directory.
 
-    `image` is the mark of files that decide on the container; without one, an earlier one remains.
+    `image` is the `image_mark` of the files that define the container; if it is empty, the earlier one is kept.
     If the settings name the directory, the agreement applies only while they do. Raises UsageError.
     """
     path = str(workspace.resolve())

@@ -23,7 +23,7 @@ import typing_extensions
 
 
 def hints_of(function: object) -> dict[str, Any]:
-    """Return the hints by name; unresolvable ones are omitted. Raises TypeError for an object without any."""
+    """Return the hints by name; unresolvable ones are omitted. Raises TypeError for an object that can have none."""
     return {name: _readable(hint, {}) for name, hint in _hints(function).items()}
 
 
@@ -44,7 +44,7 @@ def _hints(function: object) -> dict[str, Any]:
 def _readable(hint: Any, converted: dict[Any, Any]) -> Any:
     """Return the hint with each `typing.TypedDict` as one of typing_extensions.
 
-    Before Python 3.12 the former does not record all that pydantic needs, so pydantic refuses it.
+    Before Python 3.12 a `typing.TypedDict` does not record all that pydantic needs, so pydantic rejects it.
     """
     if sys.version_info >= (3, 12):
         return hint
@@ -63,7 +63,7 @@ def _readable(hint: Any, converted: dict[Any, Any]) -> Any:
 
 
 def _dictionary(kind: Any, converted: dict[Any, Any]) -> Any:
-    """Return the same TypedDict of typing_extensions; one that contains itself is any object there."""
+    """Return the same TypedDict, made with typing_extensions; where it contains itself, any dictionary is accepted."""
     converted[kind] = dict[str, Any]
     fields: dict[str, Any] = {}
     for name, hint in get_type_hints(kind, include_extras=True).items():

@@ -1,6 +1,6 @@
 """The user's own tools: from entry points of installed packages, or from `.ohw/tools` of a trusted directory.
 
-No code of a tool runs before `load` is called, and no file of an untrusted directory is read.
+No code of a tool runs before `load` is called, and files of an untrusted directory are at most hashed.
 """
 
 from __future__ import annotations
@@ -91,9 +91,10 @@ def _loader(path: Path) -> Callable[[], object]:
 
 
 def _run(path: Path) -> object:
-    """Run a file and return its `tool`; it runs the source, so no compiled copy is left in the user's directory.
+    """Run the source of a file and return its `tool`; no compiled copy is left in the user's directory.
 
-    Nothing it imports, now or later, is compiled to disk either: that would change what the user agreed to.
+    Modules that the file imports, now or later, are not compiled to disk either: that would change what the user
+    agreed to.
     """
     sys.dont_write_bytecode = True
     module = ModuleType(f"ohw_own_tools.{path.stem}")

@@ -9,9 +9,9 @@ from typing import Any, Final
 from msgspec import Struct
 
 SANDBOX: Final = "sandbox"
-"""The name under which the log has steps of the sandbox."""
+"""The name in the log of the agent that asks on behalf of the sandbox."""
 PUT_BACK: Final = "put_back"
-"""The tool of the step in which protected files that were moved aside would be put back."""
+"""The name in the log of the tool that would put back protected files, which were moved aside."""
 
 
 class Question(Struct, frozen=True):

@@ -94,7 +94,7 @@ class BrowserTool(DeclaredTool[BrowserAction, BrowserObservation]):
 
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:
-        """Return a browser for a session. Raises UsageError, which disables the tool, without the extra."""
+        """Return a browser for a session. Raises UsageError, which disables the tool, if playwright is missing."""
         if is_missing():
             raise UsageError(NO_PLAYWRIGHT)
         return (cls(**{"workspace": workspace_of(conv_state), "state_dir": state_directory_of(conv_state), **params}),)

@@ -14,15 +14,15 @@ _MOST_WITH_ONE_NAME = 1_000
 
 
 def safe_name(suggested: str) -> str:
-    """Return a file name without directories, characters with a meaning in a shell, and a leading dot."""
+    """Return a file name that has no directories, no special characters of shells, and no leading dot."""
     return _SAFE.sub("_", suggested).lstrip(". ")[-100:] or "download"
 
 
 def save_download(source: Path, name: str, directory: Path, root: Root) -> Path:
-    """Copy a downloaded file into a directory, named by its path below `root`; return the new file's path.
+    """Copy a downloaded file into a directory, whose path is below that of `root`; return the new file's path.
 
-    The name is not in use yet. Raises OSError. The directory is opened below `root`, so a link in its place is not
-    followed.
+    If the name is in use, a number is put before it. The directory is opened relative to `root`, so a link in its place
+    is not followed. Raises OSError.
     """
     if directory.is_symlink():
         raise OSError(0, f"{directory} leads out of the workspace")

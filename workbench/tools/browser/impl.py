@@ -196,7 +196,10 @@ class BrowserExecutor(ToolExecutor[BrowserAction, BrowserObservation]):
 
 
 def _short_tmpdir() -> dict[str, str]:
-    """Return a short TMPDIR: Chromium creates a socket there, and the length of a socket's path is limited."""
+    """Return TMPDIR with a short path, or nothing if the default is short enough.
+
+    Chromium creates a socket in it, and the length of a socket's path is limited.
+    """
     return {} if len(tempfile.gettempdir()) < _SHORT else {"TMPDIR": "/tmp"}
 
 

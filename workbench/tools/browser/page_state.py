@@ -48,7 +48,7 @@ _REF = lazy_pattern(r"\[ref=(\w+)\]")
 _FIELD = lazy_pattern(r" *- '?(?:textbox|searchbox|combobox|spinbutton)\b")
 _MOST_FIELDS = 200
 _SHORT = 4
-"""Characters; a shorter value is not masked elsewhere on the page, where it would match too much."""
+"""The fewest characters of a secret value that is masked on the whole page; shorter ones would match too much."""
 _FIELD_PATIENCE = 2_000.0
 
 
@@ -179,7 +179,9 @@ async def _tree(page: Page) -> str:
 
 
 async def _has_body(page: Page) -> bool:
-    """Return False for a document such as an SVG image, for whose tree playwright would wait until its time is over."""
+    """Return whether the document has a body; without one, as in an SVG image, playwright would wait for the tree until
+    its timeout.
+    """
     with contextlib.suppress(Error):
         return bool(await page.evaluate("!!document.body"))
     return True

@@ -1,6 +1,6 @@
 """The browser's only access to the network: a proxy on loopback that connects only to permitted addresses.
 
-The browser resolves no names itself, so redirects, subresources and names that are rebound all pass through here.
+The browser resolves no names itself, so redirects, subresources and DNS rebinding cannot bypass the proxy.
 Public addresses are permitted, all others only if the settings list them. A server on this machine can be opened with
 `goto`, and is then accessible to its own pages alone: requests to it from other sites' pages are refused.
 """
@@ -74,8 +74,8 @@ class BrowserProxy:
         return next((words for words in self.refused if words.startswith(start)), "")
 
     def expect(self, url: str) -> None:
-        """Permit requests to the URL's host, because a page makes one; requests that no page made, such as those to the
-        browser's vendor, are blocked.
+        """Permit requests to the URL's host, to which a page is about to make one. Requests that no page made, such as
+        those to the browser's vendor, are blocked.
         """
         self._expected.add(urlsplit(url).hostname or "")
 
@@ -177,7 +177,7 @@ class BrowserProxy:
             self.refused[words] = None
 
     def _hint(self, endpoint: Endpoint, is_tunnel: bool) -> str:
-        """Return how a server on this machine can be reached; empty if its address has just been opened in vain."""
+        """Return how a server on this machine can be opened; empty for other hosts, and while it is being opened."""
         if not _is_own(endpoint[0]) or endpoint in self._going:
             return ""
         if endpoint in self._named:

@@ -8,7 +8,7 @@ from workbench.tools.manifest import Manifest
 
 NAME = "delegate"
 AGENTS = "Sub-agents"
-"""Where the kinds of sub-agents come from in the list of tools."""
+"""What the list of tools shows as the origin of a kind of sub-agents."""
 MANIFEST = Manifest(
     "definition:DelegateTool",
     "sub_agent",

@@ -27,7 +27,9 @@ _SHORT_KINDS = "Kinds with tools of their own: {names}; any other name stands fo
 _SHORT = "Give an independent part of the task to a sub-agent; `inputs` says all it must know."
 
 _MOST_DESCRIBED, _MOST_NAMES = 4_000, 600
-"""The most characters of descriptions, and of names in the short form; some models accept only 1,024 in all there."""
+"""The most characters of all kinds' descriptions, and of their names in the short form of the tool's description, which
+some models limit to 1,024.
+"""
 
 _Steps = Annotated[int, Field(ge=1)]
 _Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]

@@ -13,7 +13,7 @@ from workbench.tools.manifest import Manifest
 
 NAME = "execute_bash"
 OUTPUTS = "outputs"
-"""The directory, in that of a session, of the files with complete outputs."""
+"""The name of the directory, below that of the session, for files with complete outputs."""
 _COMMAND = Presentation(
     icon="$", noun="command", headline="{command:exact}", title="$ {command:exact}", subject="command"
 )

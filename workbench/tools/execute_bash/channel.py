@@ -40,7 +40,8 @@ class ShellChannel(_Spawn):
     def expect_any(self, patterns: Sequence[bytes], seconds: float) -> bytes:
         """Return the output up to and including the first match of a pattern; empty if there is none in time.
 
-        Output without a match is kept for `unmatched` and the next call.
+        Output without a match is kept for `unmatched` and the next call. At the end of the output, all that is left is
+        returned.
         """
         index = self.expect_exact([*patterns, pexpect.EOF, pexpect.TIMEOUT], timeout=seconds)
         self.at_end = self.at_end or index == len(patterns)
@@ -83,7 +84,7 @@ class ShellChannel(_Spawn):
         return not data
 
     def sendcontrol(self, letter: str, seconds: float) -> bool:
-        """Press a letter with the control key, as `pexpect.spawn.sendcontrol`."""
+        """Press a letter with the control key, as `pexpect.spawn.sendcontrol`; returns as `send_all`."""
         return self.send_all(bytes([ord(letter.lower()) - ord("a") + 1]), seconds)
 
     def sendintr(self, seconds: float) -> bool:

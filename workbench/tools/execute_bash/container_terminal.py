@@ -23,7 +23,7 @@ class ContainerTerminal:
 
     def __init__(self, nonce: str) -> None:
         self.pid = self._find(nonce)
-        """The shell on this machine; 0 if it is not here."""
+        """The shell's process ID on this machine; 0 if it is not in this machine's /proc."""
 
     def _find(self, nonce: str) -> int:
         own = pid_namespace("self")
@@ -36,12 +36,12 @@ class ContainerTerminal:
         return max(0, int(fields[5])) if fields else 0
 
     def modes(self) -> list[int | list[bytes | int]]:
-        """Return the modes; empty if they are not known."""
+        """Return the terminal's modes, as `termios.tcgetattr` does; empty if they are not known."""
         with self._open() as terminal:
             return termios.tcgetattr(terminal) if terminal >= 0 else []
 
     def set_modes(self, modes: list[int | list[bytes | int]]) -> None:
-        """Set the modes if they are others."""
+        """Set the terminal's modes if they differ."""
         with self._open() as terminal, contextlib.suppress(termios.error):
             if terminal >= 0 and termios.tcgetattr(terminal) != modes:
                 termios.tcsetattr(terminal, termios.TCSANOW, modes)
@@ -50,7 +50,7 @@ class ContainerTerminal:
     def _open(self) -> Iterator[int]:
         """Yield a descriptor of the terminal; -1 if there is none.
 
-        It is not kept: the shell could not end while somebody else has its terminal open.
+        It is closed afterwards, because the shell could not end while another process has its terminal open.
         """
         terminal = -1
         for number in (255, 0) if self.pid else ():  # 255 is bash's own, which commands do not redirect

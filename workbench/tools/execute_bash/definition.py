@@ -16,7 +16,7 @@ from workbench.tools.schema import Action, Observation, Schema
 from workbench.tools.tool import DeclaredTool, ToolAnnotations, described
 
 TerminalType = Literal["tmux", "subprocess"]
-"""The kinds of terminals of OpenHands' shell; ours is one of its own, which serves for both."""
+"""The kinds of terminals that OpenHands' shell has. Both are accepted, and make no difference."""
 SILENCE = 30.0
 """Seconds without new output after which a call without `timeout` returns."""
 
@@ -111,7 +111,7 @@ class ExecuteBashObservation(Observation):
 
     @property
     def command_id(self) -> int:
-        """The process of the shell."""
+        """The process ID of the shell."""
         return self.metadata.pid
 
 
@@ -138,9 +138,9 @@ class BashTool(DeclaredTool[ExecuteBashAction, ExecuteBashObservation]):
         hidden_env: Collection[str] = (),
         sandbox: Launcher | None = None,
     ) -> None:
-        """`timeout` is the limit of calls that have none of their own.
+        """`timeout` is the limit, in seconds, of calls that have none of their own.
 
-        The names of OpenHands work: `no_change_timeout_seconds`, `username` (only your own), `terminal_type`.
+        Parameters of OpenHands are accepted: `no_change_timeout_seconds`, `username` (only your own), `terminal_type`.
         """
         from workbench.tools.execute_bash.impl import BashExecutor  # pexpect only where a shell runs
 
@@ -160,7 +160,7 @@ class BashTool(DeclaredTool[ExecuteBashAction, ExecuteBashObservation]):
         return changed
 
     def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Sequence[Effect]:
-        """Return the command line, or the input with the programs that would read it."""
+        """Return the effects: running the command line, or typing the input, with the programs that would read it."""
         return _effects(arguments, self.executor)
 
     @classmethod
@@ -170,9 +170,9 @@ class BashTool(DeclaredTool[ExecuteBashAction, ExecuteBashObservation]):
 
 
 def leaving(arguments: Mapping[str, Any], executor: object) -> Sequence[Effect]:
-    """Return the effect of running outside the sandbox, if there is one and the call asks for that.
+    """Return the effect of running outside the sandbox; empty if there is no sandbox, or the call stays inside.
 
-    What is typed into a command that runs outside counts, too.
+    Typing into a command that runs outside has this effect too.
     """
     sandbox: Launcher | None = getattr(executor, "sandbox", None)
     types_outside = bool(arguments.get("is_input")) and getattr(getattr(executor, "shells", None), "is_outside", False)

@@ -28,7 +28,7 @@ from workbench.tools.executor import ToolExecutor
 _LONGEST_INPUT = 4000  # bytes a line; a terminal cuts at 4,095
 
 _REWOUND = 2.0
-"""Seconds that a rewind waits for a call that was interrupted and has not ended; then it keeps its shell."""
+"""Seconds that a rewind waits for an interrupted call that has not ended yet; if it does not end, the shell is kept."""
 
 
 class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
@@ -48,7 +48,7 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
         sandbox: Launcher | None = None,
     ) -> None:
         """`timeout` is the limit of calls that have none of their own, in seconds; without it, calls return after
-        `no_change_timeout` seconds without output. `no_change_timeout_seconds` is the name of that in OpenHands.
+        `no_change_timeout` seconds without output. OpenHands calls that `no_change_timeout_seconds`.
 
         The shell runs as the user of this process: another `username` raises ValueError. `terminal_type` is accepted
         and changes nothing; an unknown one raises ValueError.
@@ -208,7 +208,8 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
     def working_dir(self) -> str:
         """Return the working directory of the program that is waiting for input, or that of the shell if there is none.
 
-        Before the shell starts, that is the one it will start in. In the workspace, it has the workspace's own path.
+        Before the shell starts, that is the directory it will start in. For a directory in the workspace, the path is
+        the one on this machine, also if a container has another one.
         """
         directories = (directory for _, directory in self.waiting())
         return self.shells.by_own_name(next(filter(None, directories), self.shells.chosen.where().working_dir))

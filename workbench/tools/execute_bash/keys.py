@@ -40,7 +40,7 @@ _SYNONYMS = {
     "NPAGE": "PGDN",
 }
 _WORDS = frozenset({"UP", "DOWN", "LEFT", "RIGHT", "HOME", "END", "RETURN"})
-"""Names that are also text which programs read, such as `end` in Ruby; they mean a key as tmux writes it: `End`."""
+"""Names that may also be input for a program, such as `end` in Ruby; they are keys only as `END`, `End` and `<end>`."""
 _CONTROL = lazy_pattern(r"(?:(?:ctrl|control)(?:[-_ ]| ?\+ ?)|c-|\^)([a-z])", re.IGNORECASE)
 _IN_BRACKETS = lazy_pattern(r"<([^<>\s]{1,20})>")
 

@@ -228,9 +228,9 @@ class PromptDetector:
 
     @property
     def is_due(self) -> bool:
-        """Whether to check again although output arrives without end: a background process may never stop writing.
+        """Whether to check although output keeps arriving, because a background process may never stop writing.
 
-        While a question is unanswered, its answer may still be behind that output.
+        Not while a question is unanswered: its answer may still follow in the output.
         """
         return (self.is_answered or not self.is_asked) and time.monotonic() - self._checked >= _RECHECK
 

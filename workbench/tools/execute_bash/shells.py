@@ -24,7 +24,7 @@ from workbench.tools.sandbox_notes import denial, sandbox_notes
 
 @functools.cache
 def own_username() -> str:
-    """Return the name of the user of this process; the number if it has no name."""
+    """Return the name of the user that this process runs as; the user's ID if it has no name."""
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
@@ -202,7 +202,7 @@ class Shells:
 
 
 class ShellChoice:
-    """The usual shells of a session, and for a single command others outside the sandbox; `chosen` are those in use."""
+    """The session's usual shells, and shells outside the sandbox for single commands; `chosen` are those in use."""
 
     def __init__(
         self, directory: str, state_dir: Path | None, hidden: Collection[str], sandbox: Launcher | None
@@ -213,14 +213,14 @@ class ShellChoice:
 
     @property
     def is_outside(self) -> bool:
-        """Whether a shell outside the sandbox is in use, because its command runs or its end has not been seen."""
+        """Whether a shell outside the sandbox is in use: its command still runs, or its end was not reported yet."""
         return self.chosen is not self._usual
 
     def select(self, *, outside: bool) -> list[str]:
-        """Use the shell for a new command: for one `outside` the sandbox a new one, in the directory of the usual one.
+        """Select the shells for a new command; for one to be run `outside` the sandbox, new ones in the same directory.
 
-        While an earlier command runs outside, its shell remains in use, and refuses others. Returns the lines about one
-        that has ended.
+        While an earlier command runs outside, its shell remains selected, and refuses others. Returns the lines to
+        report about an earlier command outside that has ended.
         """
         lines = self._ended_outside() if self.is_outside else []
         if outside and not self.is_outside:
@@ -228,19 +228,19 @@ class ShellChoice:
         return lines
 
     def _directory_outside(self) -> str:
-        """Return the directory of the usual shell; that of the workspace if it is one of a container's own."""
+        """Return the directory of the usual shell; the workspace if that directory exists only in a container."""
         directory = self.by_own_name(self._usual.where().working_dir)
         in_container = self._sandbox is not None and self._sandbox.directory is not None
         is_own = in_container and not Path(directory).is_relative_to(self._usual.directory)
         return self._usual.directory if is_own else directory
 
     def by_own_name(self, directory: str) -> str:
-        """Return a directory with the workspace's own path in place of the one that only the container has."""
+        """Return a directory with the workspace's own path in place of the path that it has in the container."""
         second = self._sandbox.container_path if self._sandbox is not None and not self.is_outside else ""
         return by_own_name(directory, self._usual.directory, second)
 
     def _ended_outside(self) -> list[str]:
-        """Use the usual shells again if the command outside has ended; return the lines about it."""
+        """Use the usual shells again if the command outside has ended; return the lines to report about it."""
         lines: list[str] = []
         shell = self.chosen.current
         if shell is not None:
@@ -253,7 +253,7 @@ class ShellChoice:
         return lines
 
     def return_inside(self, after: str = "") -> None:
-        """Use the usual shells again and end the one outside, unless the command `after` still runs."""
+        """Use the usual shells again and end those outside, unless `after`, the unreported command, is not empty."""
         if self.is_outside and not after:
             self.chosen.close()
             self.chosen = self._usual
@@ -263,7 +263,7 @@ class ShellChoice:
         return self._sandbox is not None and self._sandbox.is_waiting("bash")
 
     def notes(self, output: str, code: int) -> list[str]:
-        """Return what the sandbox refused to the command that has ended."""
+        """Return lines about what the sandbox refused to the command that has ended."""
         shell = self.chosen.current
         if self._sandbox is None or self.is_outside or shell is None or not self._sandbox.holds:
             return []

@@ -48,7 +48,7 @@ class OutputBuffer:
 
     @property
     def overflowed(self) -> bool:
-        """Whether more was added than the file holds."""
+        """Whether more was added than the file may contain."""
         return self._chars > self._largest
 
     def add(self, text: str) -> None:

@@ -41,7 +41,7 @@ class Outcome(Enum):
     FULL_SCREEN = auto()
     FLOOD = auto()
     INTERRUPTED = auto()
-    STUBBORN = auto()  # interrupted, but it goes on: the shell must be replaced
+    STUBBORN = auto()  # interrupted, but still running: the shell must be replaced
     BROKEN = auto()  # it ended, but the shell cannot say how: it must be replaced
     DIED = auto()
 
@@ -62,7 +62,7 @@ class Watch:
         interrupted: threading.Event,
         is_held: Callable[[], bool] = lambda: False,
     ) -> None:
-        """While `is_held` says that the command waits for a decision of the user, its time does not run."""
+        """`is_held` returns whether the command waits for a decision of the user; that time does not count."""
         self._is_held = is_held
         self._shell = shell
         self._silence = silence

@@ -146,7 +146,7 @@ class Kernels:
 
     @property
     def writes_too_much(self) -> bool:
-        """Whether the current interpreter may write a directory that the user has allowed no longer."""
+        """Whether the current interpreter can write a directory that the user no longer allows."""
         now = self._sandbox.granted if self._sandbox is not None else ()
         return not set(self._granted).issubset(now)
 
@@ -208,7 +208,10 @@ class _Cell:
         self._cleaner = Cleaner()
 
     def wait(self, seconds: float) -> tuple[End, dict[str, Any]]:
-        """Wait for the answer, at most `seconds`, while the user is not asked; return how that ended and the answer."""
+        """Wait for the answer, at most `seconds`; return how the wait ended, and the answer.
+
+        The time in which the user decides about a host does not count.
+        """
         is_held = (lambda: False) if self.was_stopped else self.watch.is_held
         return self.worker.answer(seconds, self._print, self._show, is_held)
 
@@ -232,7 +235,7 @@ class _Cell:
 
 
 _REWOUND = 2.0
-"""Seconds that a rewind waits for a cell that was interrupted and has not ended; then it keeps its interpreter."""
+"""Seconds that a rewind waits for an interrupted cell to end; if it does not end, the interpreter is kept."""
 
 
 class IPythonExecutor(ToolExecutor[ExecuteIPythonCellAction, ExecuteIPythonCellObservation]):

@@ -168,7 +168,7 @@ def _read_query(action: GlobAction, workspace: str) -> _Query:
 
 
 def _without_home(pattern: str) -> str:
-    """Return the pattern with a leading `~` or `~user` expanded as a shell does, with its special characters escaped.
+    """Return the pattern with a leading `~` or `~user` replaced by the home directory, as in a shell, and escaped.
 
     Without a `/`, `~` is part of a name, such as `~lock`.
     """

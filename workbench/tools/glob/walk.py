@@ -17,7 +17,9 @@ from workbench.tools.glob.patterns import GlobError, glob_regex
 from workbench.tools.glob.program import ProgramError, Stop, output_of, ripgrep
 
 _NAMES = (".rgignore", ".ignore", ".gitignore")
-"""In order of precedence; `.gitignore` files apply up to the directory that contains `.git`."""
+"""The names of ignore files, in order of precedence. Those in all parent directories apply too; of `.gitignore`, only
+those up to the directory that contains `.git`.
+"""
 
 
 @dataclass(frozen=True)
@@ -148,7 +150,7 @@ def walk(root: str, *, hidden: bool = False, is_over: Callable[[], object] = boo
 
 
 def _is_directory(entry: os.DirEntry[str]) -> bool | None:
-    """Return whether it is a directory; None if it is neither a directory nor a regular file."""
+    """Return whether the entry is a directory; None if it is neither a directory nor a regular file."""
     try:
         if entry.is_dir(follow_symlinks=False):
             return True

@@ -221,7 +221,8 @@ def _search(task: _Task, stop: Stop, seconds: float) -> Matches:
 def _ripgrep(task: _Task) -> list[str] | None:
     """Return the ripgrep command, or None if our own search is used.
 
-    It is used if ripgrep is missing or interprets the pattern differently, and for a single file, where it is faster.
+    Our own search is used if ripgrep is missing, would wait for an ignore file, or interprets the pattern differently,
+    and for a single file, where our search is faster.
     """
     if task.pattern.ripgrep is None or not task.root.is_directory or blocks_above(task.root.real):
         return None

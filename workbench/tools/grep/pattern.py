@@ -36,7 +36,7 @@ _COMMON = lazy_pattern(
     """,
     re.VERBOSE,
 )
-"""Tokens that both interpret in the same way."""
+"""Tokens that ripgrep and `regex` interpret in the same way."""
 _NEEDLESS = lazy_pattern(r"\\[!\"%',/:;<=>@_` ]")
 _END = r"(?:\r??$)"
 """The end of a line, with or without a carriage return."""

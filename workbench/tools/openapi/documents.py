@@ -125,7 +125,7 @@ class Pinned:
 
     @property
     def agreed(self) -> bytes | None:
-        """The approved content; None if it was never fetched."""
+        """The approved content; None if nothing was fetched yet."""
         return _read(self._file)
 
     @property
@@ -222,7 +222,7 @@ class Loaded:
     url: str = ""
     notice: str = ""
     is_own: bool = False
-    """Whether it is a file outside the workspace, so only the user writes it."""
+    """Whether the document is a file outside the workspace, so that only the user writes it."""
 
     def may_name_server(self, base_url: str) -> bool:
         """Return whether the document may name this server: it came from there, or the user wrote the document."""

@@ -71,7 +71,10 @@ _CHUNK = 1 << 16
 
 @dataclass(frozen=True)
 class Ended:
-    """The result of a process; `status` is None if it was ended from outside."""
+    """The result of a process: its `status` is negative for a signal, and None if the process was ended from outside.
+
+    `why` is the reason that was given to `Process.end`, such as "time"; empty if there was none.
+    """
 
     output: str
     errors: str
@@ -120,7 +123,7 @@ class Process:
     ) -> Ended:
         """Read the output until the process ends, at most `seconds`; return the result. Must be called only once.
 
-        The time starts again as long as the process `is_held`.
+        The time starts again whenever `is_held` returns True.
         """
         output, errors = Capture(_OUTPUT), Capture(_ERRORS)
         live = codecs.getincrementaldecoder("utf-8")("replace")

@@ -10,7 +10,7 @@ _BLOCK = 1 << 16
 
 
 def shared_ends(one: AnyStr, other: AnyStr) -> tuple[int, int]:
-    """Return the lengths of the common prefix and of the common suffix of the rest, which never overlap."""
+    """Return the lengths of the common prefix and of the common suffix, which do not overlap."""
     head = shared_start(one, other)
     ends = len(one), len(other)
 
@@ -26,8 +26,9 @@ def shared_start(one: AnyStr, other: AnyStr) -> int:
 
 
 def _longest(same: Callable[[int, int], bool], most: int) -> int:
-    """Return the greatest length at which `same` still holds, found by blocks and then by bisection, because comparing
-    slices is much faster than comparing characters.
+    """Return the greatest length, at most `most`, up to which `same` is true for every slice.
+
+    Slices are compared, first by blocks and then by bisection, because comparing characters is much slower.
     """
     low = 0
     while low + _BLOCK <= most and same(low, low + _BLOCK):

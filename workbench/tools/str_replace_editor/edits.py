@@ -108,7 +108,7 @@ def _rewritten(part: str, desired: str, near: str = "\n") -> str:
 
 
 def _end_at(lines: list[str], index: int, near: str) -> str:
-    """Return the line ending of the line at an index, or of the nearest line before it that has one."""
+    """Return the line ending of the line at an index, or of the nearest line before it that has one; else `near`."""
     line = next((line for line in lines[index::-1] if line.endswith("\n")), "")
     return "\r\n" if line.endswith("\r\n") else "\n" if line else near
 

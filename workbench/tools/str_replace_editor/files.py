@@ -59,8 +59,8 @@ class Files:
     """Reads and writes files; tools with the same `state_dir` share the viewed contents and the undo steps."""
 
     def __init__(self, workspace: str, state_dir: Path | None, *, merges: bool = False) -> None:
-        """With `merges`, an edit to a file that has changed since it was viewed is merged with that change, once
-        previewed.
+        """With `merges`, an edit to a file that has changed since it was viewed is merged with that change; the merge
+        is written only after it was previewed.
         """
         self._workspace = str(Path(workspace))
         self._root = Root.at(workspace)

@@ -66,7 +66,9 @@ _NUMBERED = lazy_pattern(r"^ *\d+\t", re.MULTILINE)
 
 
 def describe_nearest(text: str, old: str) -> str:
-    """Return the passage of the text that is most similar to `old`, with line numbers and the differences."""
+    """Return a hint for a model whose `old` is not in the text: usually the most similar passage, with line numbers and
+    the differences.
+    """
     lines, asked = text.split("\n"), old.strip("\n").split("\n")
     if all(_NUMBERED.match(line) for line in asked) and _NUMBERED.sub("", old) in text:
         return "It contains the line numbers of a view; omit the numbers and the tab after them."

@@ -59,7 +59,7 @@ class LastViewed:
         self._offered: dict[Path, str] = {}
 
     def put(self, path: Path, raw: bytes | None) -> None:
-        """Store the content that the model has viewed; None removes it. Raises OSError."""
+        """Store the content that the model has viewed; None, or more than `LARGEST`, removes it. Raises OSError."""
         if raw is not None and len(raw) <= LARGEST:
             self._blobs.put(_name(path), raw)
         else:

@@ -110,7 +110,7 @@ class TaskTrackerTool(StatelessTool[TaskTrackerAction, TaskTrackerObservation]):
     annotations = ToolAnnotations.reading("Task list")
 
     def __init__(self, save_dir: str | Path | None = None) -> None:
-        """With a `save_dir`, the list is kept there in `TASKS.json`; otherwise it lives as long as the session."""
+        """With a `save_dir`, the list is stored there in `TASKS.json`; otherwise it exists only during the session."""
         super().__init__(TaskTrackerExecutor(save_dir))
 
 
@@ -120,7 +120,7 @@ class TaskTrackerExecutor(ToolExecutor[TaskTrackerAction, TaskTrackerObservation
     recalls_last = True
 
     def __init__(self, save_dir: str | Path | None = None) -> None:
-        """With a `save_dir`, the list is kept there in `TASKS.json`; a file that cannot be read counts as empty."""
+        """With a `save_dir`, the list is stored there in `TASKS.json`; if the file is unreadable, the list is empty."""
         self._file = None if save_dir is None else Path(save_dir) / "TASKS.json"
         self._tasks: list[TaskItem] = []
         if self._file is not None and self._file.is_file():

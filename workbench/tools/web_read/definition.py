@@ -44,7 +44,7 @@ class WebReadObservation(Observation):
     pages: int = 0
     status: int | None = None
     kept: bool = False
-    """Whether it was read earlier in the session and not fetched again."""
+    """Whether the page was read earlier in the session, and not fetched again."""
 
 
 class WebReadTool(DeclaredTool[WebReadAction, WebReadObservation]):
@@ -80,5 +80,5 @@ class WebReadTool(DeclaredTool[WebReadAction, WebReadObservation]):
 
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:
-        """Return the tool for a session, in which the pages that were read are stored."""
+        """Return the tool for a session; it stores the pages that it has read with the session."""
         return (cls(**{"state_dir": state_directory_of(conv_state), **params}),)

@@ -45,7 +45,10 @@ def _sniffed(head: bytes) -> Kind | None:
 
 
 def _without_comments(head: bytes) -> bytes:
-    """Return the text from the first tag on; a loop, because one regular expression would backtrack too much."""
+    """Return the content without leading space and comments; empty if a comment does not end.
+
+    This is a loop, because one regular expression would backtrack too much.
+    """
     rest = head.lstrip()
     while rest.startswith(b"<!--"):
         end = rest.find(b"-->", 4)
@@ -56,7 +59,7 @@ def _without_comments(head: bytes) -> bytes:
 
 
 def charset_of(content_type: str) -> str:
-    """Return the charset of a content type; empty if it has none or an unknown one."""
+    """Return the charset in a Content-Type header; empty if there is none, or an unknown one."""
     match = re.search(r"charset\s*=\s*[\"']?([\w.:-]{1,40})", content_type, re.IGNORECASE)
     try:
         return codecs.lookup(match[1]).name if match else ""
