@@ -1,7 +1,7 @@
 """One step of the agent: the request to the model, and the actions its response asks for.
 
-Programs that embed the agent may import it from here as well: `ToolCallAgent` and `ToolCollection` come from
-`workbench.sdk`, on first use. Nothing in this package knows them.
+Programs that embed the agent may import `ToolCallAgent` and `ToolCollection` from here as well. Both are part of
+`workbench.sdk`, which is imported when one of them is first used; nothing else in this package depends on it.
 """
 
 from importlib import import_module

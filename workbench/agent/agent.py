@@ -1,4 +1,4 @@
-"""A model with its tools and instructions, and the tool descriptions adapted to the model."""
+"""The agent: sends the conversation to a model with the system prompt and the tools, described as the model needs."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _SHORT = lazy_pattern(r"gpt-4|\bo[134]\b")
 
 
 def described_for(model: str, tool: ToolDefinition) -> dict[str, Any]:
-    """Return a fresh copy of the tool's description in OpenAI's function format, adapted to the model of that name.
+    """Return a fresh copy of the tool's description in OpenAI's function format, adapted to the model named `model`.
 
-    Raises ValueError if the model cannot be offered the tool.
+    Raises ValueError if the model's provider does not accept the tool's schema.
     """
     return _described(model, tool)[0]
 
 
 def _described(model: str, tool: ToolDefinition) -> tuple[dict[str, Any], list[str]]:
-    """Return the tool's description for a model, and the parameters that its provider does not accept."""
+    """Return the tool's description for a model, and the names of parameters that its provider does not accept."""
     described = tool.to_openai_tool(short=bool(_SHORT.search(model.lower())))
     function = described["function"]
     function["parameters"], omitted = for_provider(model, function["parameters"])
@@ -37,11 +37,14 @@ def _described(model: str, tool: ToolDefinition) -> tuple[dict[str, Any], list[s
 
 
 BeforeCall: TypeAlias = Callable[[Callable[[], bool], Callable[[str], None]], bool]
-"""Called before each model call with a check for cancellation and a callback for status lines."""
+"""Is called before each model call; its arguments return whether the call is canceled, and show a status line.
+
+Returns whether the tools have changed.
+"""
 
 
 class ActiveModel:
-    """The current model of a session; shared by its agent and its tools, so that both follow a change."""
+    """The current model of a session; the agent and its tools share this object, so a change applies to both."""
 
     def __init__(self, model: Model) -> None:
         self.current = model
@@ -63,8 +66,8 @@ class Agent:
         instructions: str = "",
         on_notice: Callable[[str], None] | None = None,
     ) -> None:
-        """`before_call` updates `tools` before each call, and returns whether it changed them; `on_notice` gets a line
-        about each tool that cannot be offered to a model, or only without some of its parameters.
+        """`before_call` may update `tools` before each model call; `on_notice` receives a line about each tool that is
+        not offered to a model, or offered without some of its parameters.
         """
         self._active = model if isinstance(model, ActiveModel) else ActiveModel(model)
         self.tools = tools
@@ -98,10 +101,10 @@ class Agent:
         return self.model.respond(request, on_delta, cancel)
 
     def offered(self, model: str = "") -> list[dict[str, Any]]:
-        """Return the schemas of the tools that the model may call now; in plan mode only those that change nothing.
+        """Return the schemas of the tools that the model may call now; in plan mode, those that can be used read-only.
 
-        They are described for the model in use, or for the one of the given name. A tool whose schema cannot be sent to
-        this model is omitted, with a notice.
+        The schemas are adapted to the model named `model`; empty for the model in use. A tool whose schema cannot be
+        sent to that model is omitted, with a notice.
         """
         model = model or self.model.name
         described = self._offered.setdefault(model, {})
@@ -128,14 +131,14 @@ class Agent:
 
     @property
     def standing(self) -> tuple[int, int]:
-        """The sizes in characters of the instructions and of the tools' descriptions, which every request contains."""
+        """The lengths in characters of the system prompt and of the tools' schemas; every request contains both."""
         key = (self.model.name, self.plan, len(self._offered_names()))
         if key not in self._sizes:
             self._sizes[key] = (len(self._system()["content"]), len(json.dumps(self.offered(), ensure_ascii=False)))
         return self._sizes[key]
 
     def _offered_names(self) -> list[str]:
-        """Return the names of the offered tools: those in the offer of `find_tools`, or all if there is no such tool.
+        """Return the names of the offered tools: those selected with `find_tools`, or all if the agent lacks that tool.
 
         In plan mode, these are limited to tools that can be used without changing anything but the plan.
         """

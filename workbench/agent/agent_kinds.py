@@ -44,26 +44,26 @@ _NAME: Final = lazy_pattern(r"[A-Za-z0-9][\w .-]{0,39}", re.ASCII)
 _MOST_KINDS, _MOST_BYTES, _LONGEST = 40, 64_000, 300
 _VARIABLE: Final = lazy_pattern(r"\$\{[\w:.-]+\}", re.ASCII)
 _ALWAYS: Final[frozenset[ToolKind]] = frozenset({"thought", "plan", "final", "condensation"})
-"""Kinds of tools that each sub-agent has if its parent has them: they reach nothing outside the session."""
+"""Tools of these kinds are always passed on from parent to sub-agent, because they affect only the session."""
 _STEPS: Final = ("max_steps", "maxTurns", "max_turns", "max_iteration_per_run")
 _EXCEPT: Final = ("disallowedTools", "disallowed_tools")
 _MODES: Final = ("permissionMode", "permission_mode", "mode")
 _READ_ONLY: Final = ("read_only", "readonly", "readOnly", "read-only")
 _PROGRAM: Final = frozenset({"command", "args", "env", "sandbox"})
-"""The keys of a kind that is another program."""
+"""The keys that are only used if the sub-agent is another program."""
 _KEYS: Final = frozenset(
     {"name", "description", "tools", FILTER, "model", "prompt", "permission", *_READ_ONLY, *_STEPS, *_EXCEPT, *_MODES}
     | _PROGRAM
     | {"color", "version", "author", "license", "tags", "category", "icon", "metadata", "triggers"}
 )
-"""The keys that are used, and those that only matter to other programs."""
+"""The keys that cause no notice: those used here, and those that only other programs use."""
 
 _KEYS_BY_CASE: Final = {key.lower(): key for key in _KEYS}
 
 
 @dataclass(frozen=True)
 class AgentProgram:
-    """The program of another agent, which speaks the Agent Client Protocol."""
+    """A command that starts another agent; this agent must speak the Agent Client Protocol."""
 
     command: str
     args: tuple[str, ...] = ()
@@ -73,12 +73,12 @@ class AgentProgram:
 
     @property
     def line(self) -> str:
-        """Its command line; `${NAME}` is not expanded."""
+        """The command line, quoted for a shell; `${NAME}` is not expanded."""
         return " ".join(map(_word, (self.command, *self.args)))
 
 
 def _word(word: str) -> str:
-    """Return a word of a command line, quoted if more than its variables would need that."""
+    """Return a word of a command line, quoted if anything in it other than `${NAME}` variables requires that."""
     rest = _VARIABLE.sub("", word)
     return word if shlex.quote(rest or "x") == (rest or "x") else shlex.quote(word)
 
@@ -92,20 +92,20 @@ class AgentKind:
     description: str = ""
     prompt: str = ""
     tools: tuple[str, ...] | None = None
-    """The names of its tools as written; None means all of its parent's."""
+    """The names of its tools, as the definition spells them; None for all tools of its parent."""
     without: tuple[str, ...] = ()
-    """The names of tools that it does not get."""
+    """The names of tools that it does not get, as the definition spells them."""
     pattern: str = ""
-    """A regular expression for the names of its tools; empty for all."""
+    """A regular expression that the names of its tools must match; empty for any name."""
     model: str = ""
-    """The name of a saved model; empty for its parent's."""
+    """The name of a saved model; empty for its parent's model."""
     max_steps: int = 0
-    """The most model calls of a run; 0 if only the tool `delegate` limits it."""
+    """The maximum number of model calls in a run; 0 if only the limit of the tool `delegate` applies."""
     only_reads: bool = False
     problems: tuple[str, ...] = ()
     """The parts of its definition that are not used, and why."""
     program: AgentProgram | None = None
-    """The program that such a sub-agent is; None for one of our own."""
+    """The program that runs as the sub-agent; None if the sub-agent is one of `ohw` itself."""
 
     @property
     def facts(self) -> str:
@@ -131,7 +131,7 @@ class AgentKind:
             yield "outside the sandbox"
 
     def offers(self, tool: ToolDefinition) -> bool:
-        """Return whether a sub-agent of this kind gets the tool, which its parent has."""
+        """Return whether a sub-agent of this kind gets this tool of its parent."""
         if self.program is not None:
             return True  # its tools only answer the program
         is_always = kind_of(tool.name) in _ALWAYS
@@ -144,7 +144,7 @@ class AgentKind:
         return any(means(written, tool) for written in self.tools)
 
     def only_reads_with(self, name: str) -> bool:
-        """Return whether a sub-agent of this kind may only read with the tool of that name."""
+        """Return whether a sub-agent of this kind may use the tool called `name` only for reading."""
         if self.only_reads or (name == EDITOR and len(self._excluded) < len(self.without)):
             return True
         written = [each for each in self.tools or () if builtin_named(each) == name]
@@ -152,11 +152,16 @@ class AgentKind:
 
     @property
     def _excluded(self) -> list[str]:
-        """The names of tools that it does not get at all; without `Write` and `Edit` the editor still reads."""
+        """The tools in `without` that it does not get at all; excluding `Write` or `Edit` only makes the editor
+        read-only.
+        """
         return [written for written in self.without if not is_writing_name(written)]
 
     def unknown(self, tools: Collection[str], models: Collection[str]) -> tuple[str, ...]:
-        """Return a line about the tools, and one about the model, that the definition names but that do not exist."""
+        """Return a line for the user if the definition names tools that do not exist, and one if it names such a model.
+
+        `tools` are the names of the existing tools, `models` those of the saved models.
+        """
         plain = {*map(plain_name, tools)}
         names = [each for each in (*(self.tools or ()), *self.without) if not _is_there(each, plain)]
         missing = ", ".join(visible(name[:60], lines=False) for name in names[:10])
@@ -168,7 +173,7 @@ class AgentKind:
 
 
 def can_only_read(tool: ToolDefinition) -> bool:
-    """Return whether some calls of the tool change nothing but the plan."""
+    """Return whether the tool can be called in a way that changes nothing but the plan."""
     always: tuple[ToolKind, ...] = ("plan", "thought", "final", "command")
     return kind_of(tool.name) in always or tool.is_read_only or tool.action_type.can_read_only
 
@@ -179,10 +184,10 @@ def _is_there(name: str, tools: Collection[str]) -> bool:
 
 
 class AgentKinds:
-    """The kinds of sub-agents of a session; a name stands for the same kind in any spelling."""
+    """The kinds of sub-agents of a session; case, separators and a final "agent" in a name make no difference."""
 
     def __init__(self, kinds: Iterable[AgentKind] = (), problems: Sequence[str] = ()) -> None:
-        """Of several kinds with the same name, the first is used; `problems` are about omitted definitions."""
+        """If several kinds have the same name, the first is used; `problems` are lines about ignored definitions."""
         self.problems = tuple(problems)
         self._kinds: dict[str, AgentKind] = {}
         for kind in kinds:
@@ -196,10 +201,10 @@ class AgentKinds:
         return self._kinds.get(_key(name))
 
     def recorded(self, name: str) -> AgentKind | None:
-        """Return the kind that a log names, or None if it names none.
+        """Return the kind that a session's log names; None if the name is empty.
 
-        A kind that is no longer defined, or no longer trusted, is replaced by one that may only read: nothing is known
-        about what the original could do.
+        A kind that is no longer defined, or no longer trusted, is replaced by one that may only read, because the log
+        does not say what the original was allowed to do.
         """
         if not name:
             return None
@@ -250,7 +255,7 @@ def agent_kinds(locations: Locations, settings: Settings, workspace: Path) -> Ag
 
 
 def _inside(kind: AgentKind) -> AgentKind:
-    """Return a project's kind with its program inside the sandbox: only the user's own files can take one out."""
+    """Return a project's kind with its program inside the sandbox; only the user's own settings may disable it."""
     if kind.program is None or kind.program.is_confined:
         return kind
     problem = "sandbox: only your own settings can start a program outside the sandbox"
@@ -265,7 +270,7 @@ def _files(directory: Path) -> list[Path]:
 
 
 def _read(path: Path, root: Path) -> AgentKind | str:
-    """Return the kind that a file defines, or why it defines none."""
+    """Return the kind that a file defines, or a text that says why the file is ignored."""
     data = read_inside(path, root, _MOST_BYTES + 1)
     if data is None:
         return "ignored: it cannot be read, or is a link that leads elsewhere"
@@ -286,7 +291,7 @@ class _Entries(msgspec.Struct):
     problems: list[str] = msgspec.field(default_factory=list)
 
     def value(self, *names: str) -> tuple[str, Any]:
-        """Return the first of these entries that exists, with its name."""
+        """Return the name and value of the first of these entries that exists, or `("", None)`."""
         return next(((name, self.values[name]) for name in names if self.values.get(name) is not None), ("", None))
 
     def text(self, name: str) -> str:
@@ -299,8 +304,8 @@ class _Entries(msgspec.Struct):
     def names(self, *keys: str, excludes: bool = False) -> tuple[str, ...] | None:
         """Return names of tools, from a list or a text with commas or spaces; None if the entry is missing.
 
-        Patterns such as `Bash(git:*)` are not supported. A tool with a pattern is not given, because it could do more
-        than the pattern allows, and one that a pattern excludes in part is excluded.
+        Patterns such as `Bash(git:*)` are not supported. To be safe, an included tool with a pattern is omitted, and
+        an excluded tool with a pattern is excluded entirely.
         """
         key, value = self.value(*keys)
         if value is None:
@@ -321,8 +326,9 @@ class _Entries(msgspec.Struct):
         return tuple(name for name in names if name and name not in patterns)
 
     def pattern(self, key: str) -> str | None:
-        """Return a regular expression; None if it cannot be compiled. Then no tool is given: it may have excluded
-        any.
+        """Return the regular expression of an entry; empty if there is none, None if it is invalid.
+
+        The kind of an invalid one has no tools, because the expression may have been meant to exclude any of them.
         """
         pattern = self.values.get(key) or ""
         try:
@@ -334,7 +340,7 @@ class _Entries(msgspec.Struct):
 
 
 def _kind(name: str, values: Mapping[str, Any], source: str) -> AgentKind:
-    """Return the kind that a table defines; the parts that cannot be used are in its `problems`."""
+    """Return the kind that a table defines; its `problems` say which parts cannot be used."""
     values = {_key_named(str(key)): value for key, value in values.items()}
     entries = _Entries(values)
     prompt, description = entries.text("prompt"), " ".join(entries.text("description").split())
@@ -362,7 +368,7 @@ def _kind(name: str, values: Mapping[str, Any], source: str) -> AgentKind:
 
 
 def _program(entries: _Entries) -> AgentProgram | None:
-    """Return the program that a definition names; None if it names none, or not in a way that can be used."""
+    """Return the program that a definition names; None if it has no `command`, or one that is not text."""
     command, args, env = entries.text("command"), entries.values.get("args") or (), entries.values.get("env") or {}
     if not command:
         unused = sorted(key for key in _PROGRAM if entries.values.get(key, True) not in ((), {}, "", True))
@@ -381,12 +387,18 @@ def _program(entries: _Entries) -> AgentProgram | None:
 
 
 def _key_named(key: str) -> str:
-    """Return the known key that differs from this one only in case; ignoring `Tools` would give the kind all tools."""
+    """Return the known key that equals this one apart from case, else the key itself.
+
+    If `Tools` were ignored, for example, the kind would get all tools.
+    """
     return key if key in _KEYS else _KEYS_BY_CASE.get(key.lower(), key)
 
 
 def _tools_of(entries: _Entries) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
-    """Return the included and the excluded tools; OpenCode has a table with true or false for each."""
+    """Return the included tools (None for all) and the excluded ones.
+
+    The entry is a list of names or, as in OpenCode, a table with true or false for each name.
+    """
     table = entries.values.get("tools")
     if not isinstance(table, Mapping) or not all(isinstance(each, bool) for each in table.values()):
         return entries.names("tools"), ()
@@ -428,7 +440,7 @@ def _steps(entries: _Entries) -> int:
 
 
 def _only_reads(entries: _Entries) -> bool:
-    """Return whether the definition says that the kind only reads; a value that is neither yes nor no counts as yes."""
+    """Return whether the definition makes the kind read-only; an invalid value is treated as true."""
     key, mode = entries.value(*_MODES)
     name, value = entries.value(*_READ_ONLY)
     if value is not None and str(value).lower() not in ("true", "false", "yes", "no"):

@@ -1,6 +1,4 @@
-"""Repair of the parts of a call besides its arguments: the tool's name, misspelled extra parameters, wrappers, the
-risk.
-"""
+"""Repair of a tool call whose JSON is valid: the tool's name, the names of parameters, wrapper objects, the risk."""
 
 from __future__ import annotations
 
@@ -30,9 +28,10 @@ _MOST_EDITS: Final = 2
 
 
 def tool_named(name: str, tools: Mapping[str, ToolDefinition]) -> tuple[str, bool]:
-    """Return the tool that a name means, and whether the name had to be repaired; an unknown name is only stripped.
+    """Return the name of the tool that `name` refers to, and whether it had to be repaired; an unknown name is returned
+    stripped.
 
-    Tags, namespaces, case and separators are repaired if that gives the name of exactly one tool. Spelling is not
+    Differences in tags, namespaces, case and separators are repaired if exactly one tool matches. Spelling is not
     repaired.
     """
     own = name.strip()
@@ -55,7 +54,7 @@ def _bare(name: str) -> str:
 
 
 def is_open(tool: ToolDefinition) -> bool:
-    """Return whether the tool takes parameters that its schema does not name."""
+    """Return whether the tool accepts parameters that its schema does not name."""
     schema = tool.schema
     return bool(schema.get("additionalProperties")) or bool(schema.get("patternProperties"))
 
@@ -63,7 +62,10 @@ def is_open(tool: ToolDefinition) -> bool:
 def repaired_names(
     arguments: dict[str, Any], parameters: Collection[str], tool: str, *, is_open: bool
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the arguments unwrapped and with misspelled parameter names corrected, and a note on each repair."""
+    """Return the arguments unwrapped and with misspelled parameter names corrected, and a note on each repair.
+
+    A tool that accepts any parameter (`is_open`) gets its arguments unchanged.
+    """
     notes: list[str] = []
     if not is_open:
         inside = _unwrapped(arguments, parameters, tool)
@@ -81,7 +83,10 @@ def repaired_names(
 
 
 def _renamed(arguments: dict[str, Any], name: str, meant: str, *, is_extra: bool) -> tuple[dict[str, Any], str]:
-    """Return the arguments with one name corrected, and a note; of misspelled risks only HIGH is kept."""
+    """Return the arguments with `name` replaced by `meant`, and a note.
+
+    A risk under a misspelled name is dropped unless it is HIGH.
+    """
     note = f"`{name[:40]}` as `{meant}`"
     if is_extra and meant == "security_risk" and risk_of(arguments[name])[0] != "HIGH":
         rest = {key: value for key, value in arguments.items() if key != name}
@@ -90,14 +95,20 @@ def _renamed(arguments: dict[str, Any], name: str, meant: str, *, is_extra: bool
 
 
 def _parameter(name: str, parameters: Collection[str]) -> str:
-    """Return the one parameter that a name means in another case, or with quotes or brackets around it; else empty."""
+    """Return the only parameter that equals `name` apart from case, separators, and quotes or brackets around it.
+
+    Returns an empty string if there is none, or more than one.
+    """
     plain = _bare(name.strip(" \t\n\"'`<>")[:80])
     meant = [each for each in parameters if _bare(each) == plain]
     return meant[0] if len(meant) == 1 else ""
 
 
 def _unwrapped(arguments: dict[str, Any], parameters: Collection[str], tool: str) -> dict[str, Any]:
-    """Return the object in a single wrapper such as `arguments`; only risk, summary and tool name may be beside it."""
+    """Return the object inside a wrapper such as `{"arguments": {…}}`, or `arguments` itself if there is no wrapper.
+
+    Beside the wrapped object there may only be the risk, the summary and the tool's name.
+    """
     rest = {name: value for name, value in arguments.items() if name not in _EXTRAS or name in parameters}
     if rest.get("name") == tool and "name" not in parameters:
         del rest["name"]
@@ -109,7 +120,7 @@ def _unwrapped(arguments: dict[str, Any], parameters: Collection[str], tool: str
 
 
 def _extra(name: str) -> str:
-    """Return the extra parameter that a name misspells, or an empty string."""
+    """Return `security_risk` or `summary` if the name is a misspelling of it, else an empty string."""
     plain = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.strip()[:40]).lower().replace("-", "_").replace(" ", "_")
     if plain in _RISK_NAMES:
         return "security_risk"
@@ -117,10 +128,10 @@ def _extra(name: str) -> str:
 
 
 def risk_of(value: object) -> tuple[Risk, list[str]]:
-    """Return the risk that a model means, and a note if it is spelled in another way; UNKNOWN if it is unclear.
+    """Return the risk that a model's value means, and a list with a note if the value is not one of the three words.
 
-    Only HIGH is recognized in other spellings. Anything else becomes UNKNOWN, which asks the user more often than LOW
-    or MEDIUM.
+    Only HIGH is recognized in other spellings. Anything else becomes UNKNOWN; the user is then asked more often than
+    with LOW or MEDIUM.
     """
     if value is None or value == "UNKNOWN":
         return "UNKNOWN", []

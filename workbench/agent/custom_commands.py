@@ -1,8 +1,9 @@
 """Custom commands: Markdown files whose text is sent as a message, such as `review.md` for `/review src`.
 
 The format follows Claude Code's slash commands: front matter with `description`, `argument-hint`, `model` and
-`allowed-tools`, all optional, then the text. In it `$ARGUMENTS` stands for all arguments and `$1` to `$9` for single
-ones. A command in backquotes after `!` is not run: the agent can run it, like any other action.
+`allowed-tools`, all optional, then the text. In the text, `$ARGUMENTS` is replaced by all arguments, and `$1` to `$9`
+by one each. Claude Code runs a shell command in backquotes after `!`; here it stays in the text, and the agent may
+propose it.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class InvalidCommand(WorkbenchError):
 
 @dataclass(frozen=True)
 class CommandFile:
-    """One custom command; `path` is its file, and `origin` says whether it is the user's or the workspace's."""
+    """One custom command; `path` is its file, and `origin` is "yours" (the user's) or "project" (the workspace's)."""
 
     name: str
     path: Path
@@ -44,19 +45,19 @@ class CommandFile:
     description: str
     body: str
     hint: str = ""
-    """The arguments that it takes, in its author's words."""
+    """A description of its arguments, from the entry `argument-hint`."""
     model: str = ""
-    """The model that the run uses; empty for the session's."""
+    """The saved model to use for the message; empty for the session's model."""
     tools: tuple[str, ...] | None = None
     """The names of the tools that the run may use, as written; None for all of them."""
 
     @property
     def words(self) -> str:
-        """The description, followed by the origin."""
+        """The description, followed by the origin in parentheses."""
         return f"{self.description} ({self.origin})"
 
     def expand(self, arguments: str) -> str:
-        """Return the message for these arguments; without a placeholder for them they follow the text."""
+        """Return the text with its placeholders replaced by the arguments; without placeholders, these are appended."""
         words = _words(arguments)
         takes_arguments = False
 
@@ -86,7 +87,7 @@ def _words(arguments: str) -> list[str]:
 
 @dataclass(frozen=True)
 class CommandMessage:
-    """A message, the custom command it comes from, and a notice about parts of the command that are not used."""
+    """A message, the custom command that it was made from, and a notice if the command's model cannot be used."""
 
     text: str
     command: CustomCommand | None = None
@@ -101,7 +102,7 @@ class CustomCommands:
     """
 
     def __init__(self, settings: Callable[[], Settings], workspace: Path, locations: Locations) -> None:
-        """`settings` returns the current settings, including what is trusted now."""
+        """`settings` returns the current settings; they say whether the user trusts the workspace."""
         self._settings = settings
         self._workspace = workspace
         self._locations = locations
@@ -110,7 +111,7 @@ class CustomCommands:
 
     @property
     def listed(self) -> Sequence[CommandFile]:
-        """The commands by name; they are read again if files were added or removed."""
+        """The commands, sorted by name; they are read again if one of their directories has changed."""
         if self._read_at != self._times():
             self.refresh()
         return [file for _, file in sorted(self._files.items())]
@@ -127,13 +128,13 @@ class CustomCommands:
                         files[name] = _read(path, root, name, origin)
                     except InvalidCommand:
                         continue  # reported when the command is used
-        # In this order, because `listed` may be read meanwhile: the times say that the files are those of then.
+        # The times are those from before the files were read: if a directory changed meanwhile, `listed` reads again.
         self._files, self._read_at = files, times
 
     def message(self, line: str) -> CommandMessage | None:
         """Return the message for a line such as `/review src`, or None if it names no custom command.
 
-        The file is read again. Raises InvalidCommand.
+        The file is read again. Raises InvalidCommand if it cannot be used.
         """
         match = _LINE.fullmatch(line.strip())
         if match is None:
@@ -158,7 +159,7 @@ class CustomCommands:
         )
 
     def _times(self) -> Sequence[int]:
-        """Return when each directory was changed last; 0 for one that does not exist."""
+        """Return the modification time of each directory in nanoseconds; 0 for a directory that does not exist."""
         from workbench.tools.trust import COMMANDS
 
         times = []
@@ -174,7 +175,7 @@ class CustomCommands:
         return times
 
     def _directories(self) -> Iterator[tuple[Path, Path, str]]:
-        """Yield each directory, the root below which its files must be, and its origin."""
+        """Yield each directory, the root that links in it must not leave, and the origin of its commands."""
         from workbench.tools.trust import COMMANDS, is_trusted, refreshed
 
         locations = self._locations
@@ -195,13 +196,13 @@ def _paths(directory: Path) -> list[Path]:
 
 
 def _name(path: Path, directory: Path) -> str:
-    """Return the name of the command in a file: `git:commit` for `git/commit.md`; empty if this cannot be a name."""
+    """Return the name of the command in a file, such as `git:commit` for `git/commit.md`; empty if it is invalid."""
     parts = path.relative_to(directory).with_suffix("").parts
     return ":".join(parts) if all(map(_NAME.fullmatch, parts)) else ""
 
 
 def _read(path: Path, root: Path, name: str, origin: str) -> CommandFile:
-    """Return the command in a file. Raises InvalidCommand."""
+    """Return the command in a file. Raises InvalidCommand if the file cannot be read or is too large."""
     data = read_inside(path, root, _MOST_BYTES + 1)
     if data is None:
         raise InvalidCommand(f"{path} cannot be read, or is a link that leads elsewhere")
@@ -223,7 +224,7 @@ def _read(path: Path, root: Path, name: str, origin: str) -> CommandFile:
 
 
 def _text(entries: Mapping[str, Any], name: str) -> str:
-    """Return an entry as one line; brackets such as `[branch]`, which YAML reads as a list, are kept."""
+    """Return an entry as one line; a list becomes words in brackets, because YAML reads `[branch]` as a list."""
     value = entries.get(name)
     if isinstance(value, list):
         return " ".join(f"[{each}]" for each in value)
@@ -231,7 +232,10 @@ def _text(entries: Mapping[str, Any], name: str) -> str:
 
 
 def _tools(entries: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """Return the names of tools, from a list or a text with commas; any other value allows none."""
+    """Return the names of the allowed tools, from a list or a text with commas.
+
+    Returns None (all tools) if the entry is missing, and no tools if it has another type.
+    """
     value = entries.get("allowed-tools", entries.get("allowed_tools"))
     if value is None:
         return None

@@ -25,10 +25,10 @@ def read_inside(path: Path, directory: Path, most: int) -> bytes | None:
 
 
 def split_front_matter(text: str, *, is_lenient: bool = False) -> tuple[dict[str, Any], str] | None:
-    """Return the entries of the front matter and the text after it; None if there is none, or it is not a table.
+    """Return the entries of the front matter and the text after it; None if there is no front matter or no table in it.
 
-    Many programs accept values that are not valid YAML, such as `description: Use it: often`. With `is_lenient`, each
-    line `name: value` is then read as text, and lines `- item` after it as a list.
+    Many programs accept values that are not valid YAML, such as `description: Use it: often`. With `is_lenient`,
+    invalid YAML is read line by line: `name: value` is an entry, and lines `- item` below `name:` are a list.
     """
     begin, line, rest = text.lstrip("\ufeff").replace("\r\n", "\n").partition("---\n")
     closing = _CLOSING.search(f"\n{rest}")

@@ -13,15 +13,19 @@ from typing import Final
 from workbench.text import well_formed
 
 MAX_GUIDE: Final = 32_000
-"""The most bytes of one file that are shown to the model."""
+"""The maximum number of bytes of one file that the model gets."""
 NAMES: Final = ("AGENTS.md", "CLAUDE.md", ".cursorrules")
-"""In each directory, the first of these files that is not empty is used; the later names belong to other tools."""
+"""In each directory, the first of these files that is not empty is used; all but the first are files of other tools."""
 _MOST_DIRECTORIES, _MOST_NESTED, _DEEPEST = 2_000, 20, 6
 _PASSED_BY: Final = frozenset({"node_modules", "venv", "target", "build", "dist", "vendor"})
 
 
 def project_notes(workspace: Path) -> str:
-    """Return the notes from the repository's root down to the workspace, and the paths of notes in subdirectories."""
+    """Return the section of the system prompt with the project's notes; empty if there are none.
+
+    It contains the notes from the repository's root down to the workspace, and lists the paths of notes in
+    subdirectories.
+    """
     parts = [
         _rendered(note, workspace)
         for directory in _directories_down_to(workspace)
@@ -41,7 +45,7 @@ def project_notes(workspace: Path) -> str:
 
 
 def notes_request(workspace: Path, focus: str = "") -> str:
-    """Return the message that asks an agent to write these notes, or to update existing ones."""
+    """Return the message that asks an agent to write or update AGENTS.md; `focus` is appended to it."""
     there = [name for name in NAMES if (workspace / name).is_file()]
     task = f"Write {NAMES[0]} in the top directory of this project" if NAMES[0] not in there else f"Refresh {NAMES[0]}"
     others = [name for name in there if name != NAMES[0]]
@@ -62,8 +66,8 @@ def notes_request(workspace: Path, focus: str = "") -> str:
 
 
 def _directories_down_to(workspace: Path) -> list[Path]:
-    """Return the directories from the root of the repository down to the workspace; without a repository only the
-    workspace.
+    """Return the directories from the repository's root down to the workspace; only the workspace if it is in no
+    repository.
     """
     above = [workspace, *workspace.parents]
     root = next((at for at, directory in enumerate(above) if (directory / ".git").exists()), 0)
@@ -79,8 +83,8 @@ def _note_of(directory: Path) -> tuple[Path, bytes] | None:
 
 
 def _content(path: Path) -> bytes | None:
-    """Return the content, up to one byte more than is shown, so that a cut is noticed; None if it cannot be read or is
-    a link out of its directory.
+    """Return the first `MAX_GUIDE + 1` bytes of a file (one more shows that it is too long); None if it cannot be read
+    or is a link that leads out of its directory.
     """
     try:
         real = path.resolve()

@@ -1,6 +1,6 @@
 """Repair of a call's arguments that are not valid JSON but can be read in only one way.
 
-A text that ends early is never completed: each repair needs one whole object. Ambiguous text is not repaired, and
+A text that ends early is never completed: only a complete object is repaired. Ambiguous text is not repaired, and
 neither is syntax outside JSON (single quotes, NaN). All repairs take linear time.
 """
 
@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 from workbench.lazy_pattern import lazy_pattern
 
 Parse: TypeAlias = Callable[[str], Any]
-"""Parses JSON with raw control characters in strings; raises ValueError."""
+"""Parses JSON and accepts raw control characters in strings; raises ValueError if the text is invalid."""
 
 _LONGEST: Final = 2_000_000
 _FENCE: Final = lazy_pattern(r"\s*```[\w-]{0,20}\s*")
@@ -26,13 +26,13 @@ _MOST_OBJECTS: Final = 4
 
 
 class AmbiguousArguments(ValueError):
-    """The arguments can be read in more than one way; the message tells the model what to send."""
+    """The arguments can be read in more than one way; the error's message tells the model what to send."""
 
 
 def repaired_json(text: str, parse: Parse) -> tuple[Any, str] | None:
-    """Return the one value that the text can mean and what was repaired; None if there is none.
+    """Return the only value that the text can mean, and a note on what was repaired; None if it cannot be repaired.
 
-    Raises AmbiguousArguments if there are several.
+    Raises AmbiguousArguments if the text can mean several values.
     """
     if len(text) > _LONGEST:
         return None
@@ -51,7 +51,7 @@ def repaired_json(text: str, parse: Parse) -> tuple[Any, str] | None:
 
 
 def _unwrapped(text: str) -> tuple[str, str]:
-    """Return the text without a code fence around it and tags after it, and a note about them."""
+    """Return the text without a surrounding code fence and closing tags, and a note about what was removed."""
     fence = _FENCE.match(text)
     plain = text[fence.end() :] if fence else text
     tail = max(0, len(plain) - 400)
@@ -62,7 +62,7 @@ def _unwrapped(text: str) -> tuple[str, str]:
 
 
 def _candidates(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the readings of the text, the closest to it first."""
+    """Yield the text and a repaired form of it, each with a note on how it is read."""
     yield text, "line breaks and tabs in strings kept unchanged" if _has_control(text) else ""
     escaped = _with_doubled_backslashes(text)
     if escaped != text:
@@ -74,9 +74,10 @@ def _has_control(text: str) -> bool:
 
 
 def _with_doubled_backslashes(text: str) -> str:
-    r"""Return the text with backslashes doubled that do not begin a JSON escape, such as in `\d`.
+    r"""Return the text with each backslash doubled that does not start a JSON escape, as in `\d`.
 
-    Where others do begin one (`\b`, `\n`), it is not known which were meant; the text is then returned unchanged.
+    If the text also contains escapes such as `\b` or `\n`, these may be meant literally too. As this cannot be known,
+    the text is then returned unchanged.
     """
     letters = {match[1] for match in _ESCAPE.finditer(text)}
     if letters <= _JSON_ESCAPES or letters & (_JSON_ESCAPES - set('"\\/')):
@@ -85,7 +86,10 @@ def _with_doubled_backslashes(text: str) -> str:
 
 
 def _several(text: str, parse: Parse) -> tuple[Any, str] | None:
-    """Return the object of a text that repeats it, perhaps after empty objects."""
+    """Return the object of a text that consists of two to four objects, each equal to it or empty, and a note.
+
+    Returns None if the text is anything else. Raises AmbiguousArguments if the objects differ.
+    """
     decoder, parts = json.JSONDecoder(strict=False), []
     position = _skip_spaces(text, 0)
     while position < len(text):

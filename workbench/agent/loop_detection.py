@@ -1,7 +1,7 @@
 """Detection of an agent that repeats itself, and the advice for a call that failed twice in the same way.
 
-Moves are compared in a canonical form: the order of arguments, times, durations and memory addresses make no
-difference, and neither does the text beside an action.
+Moves are compared in a canonical form, which ignores the order of arguments, times, durations, memory addresses and
+the text that the model writes beside an action.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from workbench.text import first_line, visible
 from workbench.tools.tool import ToolDefinition
 
 WINDOW = 18
-"""The number of moves in the longest pattern: six failures with other moves between them."""
+"""The number of recent moves that are examined: enough for the longest pattern, six failures with moves in between."""
 _SAME_RESULT, _SAME_ERROR, _SAME_WORDS, _ROUNDS, _CONDENSED = 4, 3, 3, 3, 3
 _SAME_CALL_FAILED, _ANY_FAILED, _MOST_NAMED, _MOST_OTHERS = 4, 6, 3, 2
 _LONGEST = 20_000
@@ -39,8 +39,8 @@ Kind: TypeAlias = Literal["action", "words", "condensed"]
 
 @dataclass(frozen=True)
 class Move:
-    """An action with its result, a text without an action, or a condensation of the history; `what` is its canonical
-    form.
+    """An action with its result, a response without an action, or a compaction of the history; `what` is the same text
+    for moves that are considered equal.
     """
 
     kind: Kind
@@ -48,20 +48,20 @@ class Move:
     result: str = ""
     is_error: bool = False
     label: str = ""
-    """A description of the move for users."""
+    """A description of the move for the user."""
     has_failed: bool = False
-    """Whether the result is an error, or a command ended with a code that says so."""
+    """Whether the result is an error, or the exit code of a command reports a failure."""
 
 
 class Loop(msgspec.Struct, frozen=True):
-    """A repeated pattern; two loops of the same actions have the same `key`."""
+    """A repeated pattern; two loops of the same actions have the same `key`, and `evidence` describes the pattern."""
 
     key: frozenset[str]
     evidence: str
 
 
 def find_loop(moves: Sequence[Move]) -> Loop | None:
-    """Return the repeated pattern that the moves (oldest first) end in, or None."""
+    """Return the repeated pattern at the end of the moves (oldest first), or None if there is none."""
     moves = moves[-WINDOW:]
     for rule in (_talking, _condensing):
         if loop := rule(moves):
@@ -78,9 +78,9 @@ def find_loop(moves: Sequence[Move]) -> Loop | None:
 def action_move(
     tool: str, arguments: dict[str, Any], result: str, is_error: bool, *, has_failed: bool | None = None
 ) -> Move:
-    """Return the move that an action counts as; `result` is the text of its result.
+    """Return the move for an action; `result` is the text of its result.
 
-    `has_failed` is also true for a command whose exit code reports a failure; without it, `is_error` counts.
+    `has_failed` is also true for a command whose exit code reports a failure; None means the value of `is_error`.
     """
     what = _hash(tool + json.dumps(_canonical(arguments), sort_keys=True, ensure_ascii=True))
     failed = is_error if has_failed is None else has_failed
@@ -88,7 +88,7 @@ def action_move(
 
 
 def words_move(text: str) -> Move:
-    """Return the move of a response without an action."""
+    """Return the move for a response that has a text but no action."""
     return Move("words", _hash(" ".join(text.split())), label=f"“{first_line(text, 60)}”")
 
 
@@ -100,7 +100,7 @@ def result_key(text: str) -> str:
 
 
 def _canonical(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments with strings stripped, without empty, false and null ones; a 0 is kept."""
+    """Return the arguments with their strings stripped; empty, false and null arguments are removed, a 0 is kept."""
     trimmed = {name: value.strip() if isinstance(value, str) else value for name, value in arguments.items()}
     return {name: value for name, value in trimmed.items() if value or (value == 0 and value is not False)}
 
@@ -137,7 +137,7 @@ def _talking(moves: Sequence[Move]) -> Loop | None:
 
 
 def _alternating(moves: Sequence[Move]) -> Loop | None:
-    """Find two or three calls that took turns three times and gave the same results each time."""
+    """Find two or three calls that alternated for three rounds, each with the same result every time."""
     for period in (2, 3):
         last = _last(moves, _ROUNDS * period)
         turns = [{(move.what, move.result) for move in last[at::period]} for at in range(period)]
@@ -150,7 +150,7 @@ def _alternating(moves: Sequence[Move]) -> Loop | None:
 
 
 def _failing(moves: Sequence[Move]) -> Loop | None:
-    """Find failures whose text varies: of one call, or of any calls when nothing succeeded between them."""
+    """Find four failures in a row of the same call, or six of any calls; their error texts may differ."""
     last = _last(moves, _SAME_CALL_FAILED)
     if last and all(move.has_failed for move in last) and len({move.what for move in last}) == 1:
         return Loop(frozenset({last[0].what}), f"{last[0].label} failed {_SAME_CALL_FAILED} times")
@@ -161,9 +161,10 @@ def _failing(moves: Sequence[Move]) -> Loop | None:
 
 
 def _failing_between_looks(moves: Sequence[Move]) -> Loop | None:
-    """Find errors between calls that succeed and show the same each time, such as edits and views of one file.
+    """Find six errors with only repeated successful calls between them, such as failing edits and views of one file.
 
-    A command's exit code is not such an error: tests may fail in a new way after each round of the same steps.
+    A command with a nonzero exit code is not an error here: tests may fail in a new way after each round of the same
+    steps.
     """
     failed = [at for at, move in enumerate(moves) if move.is_error][-_ANY_FAILED:]
     if len(failed) < _ANY_FAILED or not moves[-1].is_error:
@@ -196,7 +197,7 @@ _EXAMPLES: dict[str, Any] = {"integer": 1, "number": 1, "boolean": False, "array
 
 
 def advice_on(name: str, arguments: dict[str, Any], tools: Mapping[str, ToolDefinition], is_readable: bool) -> str:
-    """Return the advice on a failed call of tool `name`; `is_readable` says whether its arguments were a
+    """Return the advice to the model on a failed call of tool `name`; `is_readable` says whether its arguments were a
     JSON object.
     """
     tool = tools.get(name)
@@ -225,7 +226,7 @@ def _other_tool(name: str, tools: Mapping[str, ToolDefinition]) -> str:
 
 
 def _differences(arguments: dict[str, Any], schema: dict[str, Any]) -> list[str]:
-    """Return descriptions of the arguments' deviations from the top level of the schema."""
+    """Return sentences about how the arguments differ from the top level of the schema; none if they fit."""
     properties: dict[str, Any] = schema.get("properties", {})
     unknown = [name for name in arguments if name not in properties and name not in _EXTRAS]
     missing = [name for name in schema.get("required", ()) if name not in arguments]
@@ -250,7 +251,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 def _fits(value: Any, part: dict[str, Any]) -> bool:
-    """Return whether the value has the type that the schema names; an unspecified type fits anything."""
+    """Return whether the value has the type in `part`, its JSON schema; null, and a schema without a type, fit."""
     if "enum" in part:
         return value in part["enum"]
     types = _TYPES.get(part.get("type", ""))
@@ -266,7 +267,7 @@ def _kind(part: dict[str, Any]) -> str:
 
 
 def _example(schema: dict[str, Any]) -> str:
-    """Return the smallest call that the schema allows, as JSON."""
+    """Return the smallest arguments that the schema allows, as JSON."""
     properties: dict[str, Any] = schema.get("properties", {})
     required = [name for name in schema.get("required", ()) if name in properties]
     return json.dumps({name: _value(properties[name]) for name in required}, ensure_ascii=False)

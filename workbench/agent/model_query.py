@@ -13,19 +13,21 @@ def _ignore(response: ModelResponse) -> None:
 
 
 class ModelCompletion:
-    """A `Completion` for the tools of a session: calls the model that the session uses at the time."""
+    """Lets the tools of a session call the model that the session uses at the time; implements `Completion`."""
 
     def __init__(
         self, model: Callable[[], Model] | None = None, on_answer: Callable[[ModelResponse], None] = _ignore
     ) -> None:
-        """`on_answer` receives each response in the tool's thread, incomplete ones too, because they are charged."""
+        """`model` returns the session's model; without it, every call fails. `on_answer` receives each response, also
+        an incomplete one (its tokens cost too), in the thread that runs the tool.
+        """
         self._model = model
         self._on_answer = on_answer
         self._cancel = Cancel()
 
     def respond(self, request: ModelRequest, cancel: Cancel) -> ModelResponse:
-        """Send a request and return the response; raises CompletionError if the call fails, breaks off or is
-        interrupted.
+        """Send a request and return the response; raises CompletionError if the call fails, is interrupted, or returns
+        an incomplete response.
         """
         response = self._ask(request, cancel, "")
         if response.incomplete:
@@ -33,8 +35,8 @@ class ModelCompletion:
         return response
 
     def __call__(self, prompt: str) -> Answer:
-        """Send a prompt and return the answer; raises CompletionError if the call fails, is interrupted, or is
-        incomplete.
+        """Send a prompt and return the answer; raises CompletionError if the call fails, is interrupted, or returns an
+        incomplete answer.
         """
         self._cancel = Cancel()
         request = ModelRequest([{"role": "user", "content": prompt}])
@@ -54,7 +56,7 @@ class ModelCompletion:
         return response
 
     def interrupt(self) -> None:
-        """Cancel the running call."""
+        """Cancel the running call that was started with a prompt; may be called from another thread."""
         self._cancel.set()
 
 

@@ -69,8 +69,8 @@ When the task is done, call finish with a short message: what you changed, how i
 
 
 def system_prompt(workspace: Path, tools: Iterable[str], skills: Sequence[Skill] = ()) -> str:
-    """Return the system prompt: role, working directory, rules for the available tools, skills, and the project's own
-    notes.
+    """Return the system prompt: role, working directory, rules for the tools with these names, skills, and the
+    project's own notes.
     """
     parts = [_ROLE, _environment(workspace), _WORK, _CALLS, _RISK]
     kinds = {kind_of(name) for name in tools}
@@ -82,7 +82,7 @@ def system_prompt(workspace: Path, tools: Iterable[str], skills: Sequence[Skill]
 
 
 def plan_note(allowed: Iterable[str]) -> str:
-    """Return the addition to the system prompt in plan mode."""
+    """Return the addition to the system prompt in plan mode; `allowed` are the names of the available tools."""
     names = tuple(allowed)
     shells = [name for name in names if kind_of(name) == "command"]
     shell = f"{shells[0]} accepts only {PLAN_COMMANDS}. " if shells else ""
@@ -95,11 +95,11 @@ def plan_note(allowed: Iterable[str]) -> str:
 
 
 NO_REASON: Final = "The user gave no reason; ask, or choose another way."
-"""Ends the result of an action that the user rejected without a note."""
+"""The sentence for the model at the end of the result when the user rejects an action without a note."""
 
 
 def kind_prompt(kind: AgentKind | None) -> str:
-    """Return the instructions for a sub-agent of this kind; empty without one."""
+    """Return the instructions for a sub-agent of this kind; empty if `kind` is None."""
     if kind is None:
         return ""
     reads = (

@@ -1,7 +1,7 @@
 """The tool calls of a response, validated and turned into actions.
 
 A malformed call that can be read in only one way is repaired first, so that the repaired call is rated, shown and run;
-the model is notified. Any other malformed call never becomes an action, especially one that was cut off: the model gets
+the model is notified. No other malformed call, in particular none that was cut off, becomes an action: the model gets
 an error that says what to send.
 """
 
@@ -32,16 +32,19 @@ from workbench.tools.schema import Action
 from workbench.tools.tool import ToolDefinition
 
 MAX_ARGUMENTS = 2_000_000
-"""The most characters of arguments in one call; a larger file is better written in parts."""
+"""The maximum length of a call's arguments in characters."""
 _MAX_DEPTH = 50
 
 
 class UnreadableArguments(ValueError):
-    """The arguments are not a JSON object; the message tells the model what is wrong and what to do."""
+    """The arguments of a call cannot be used; the error's message tells the model what is wrong and what to do."""
 
 
 def read_arguments(text: str) -> dict[str, Any]:
-    """Return the object in the text (empty text counts as `{}`). Raises UnreadableArguments."""
+    """Return the JSON object in the text; `{}` if the text is empty.
+
+    Raises UnreadableArguments if the text is anything else, too long, or nested too deep.
+    """
     if len(text) > MAX_ARGUMENTS:
         raise UnreadableArguments(
             f"the arguments are too large: the limit is {MAX_ARGUMENTS:,} characters. "
@@ -51,9 +54,9 @@ def read_arguments(text: str) -> dict[str, Any]:
 
 
 def read_or_repaired(text: str) -> tuple[dict[str, Any], str]:
-    """Return the JSON object in the text and a note on its repair, if any. Raises UnreadableArguments.
+    """Return the JSON object in the text, and a note on how it was repaired; the note is empty if it was valid.
 
-    A text is repaired only if it can be read in exactly one way.
+    A text is repaired only if it can be read in exactly one way; otherwise UnreadableArguments is raised.
     """
     try:
         return read_arguments(text), ""
@@ -69,7 +72,10 @@ def read_or_repaired(text: str) -> tuple[dict[str, Any], str]:
 
 
 def _unpacked(value: Any, note: str) -> tuple[Any, str]:
-    """Return the object inside a JSON text, or inside a list of one."""
+    """Return the object in a value that is an object encoded as a string or a list of one object, else the value.
+
+    The note is returned too, extended if the value was unpacked.
+    """
     if isinstance(value, str) and value.lstrip()[:1] == "{":
         with suppress(ValueError, RecursionError):
             return _parse_loosely(value), _joined(note, "JSON inside a text read as the object")
@@ -99,7 +105,7 @@ _KINDS = {
 
 
 def _parse_loosely(text: str) -> Any:
-    """Parse JSON whose strings may hold line breaks and tabs. Raises ValueError."""
+    """Parse JSON whose strings may contain raw line breaks and tabs. Raises ValueError if it is invalid."""
     return json.loads(text, strict=False, object_pairs_hook=_object, parse_constant=_no_constant, parse_float=_number)
 
 
@@ -112,7 +118,7 @@ def _parse(text: str) -> Any:
         raise UnreadableArguments(_explain(text, error)) from error
     except RecursionError as error:
         raise UnreadableArguments(_TOO_DEEP) from error
-    # An integer with more digits than Python converts.
+    # Raised for an integer with more digits than Python converts.
     except ValueError as error:
         raise UnreadableArguments("the arguments contain a number that is too long.") from error
 
@@ -148,8 +154,9 @@ def _number(text: str) -> float:
 
 
 def _clean(value: Any, depth: int) -> Any:
-    """Return the value with every string well formed, so that it can be stored and sent; raises UnreadableArguments if
-    it is nested too deep.
+    """Return the value with all its strings well formed, so that it can be stored and sent.
+
+    Raises UnreadableArguments if the value is nested too deep.
     """
     if depth > _MAX_DEPTH:
         raise UnreadableArguments(_TOO_DEEP)
@@ -173,7 +180,7 @@ _NO_ID_SIGN = lazy_pattern(r"[^A-Za-z0-9_-]")
 
 @dataclass(frozen=True)
 class ReadCall:
-    """One tool call in a response; `action` is None exactly when `error` says what is wrong with the call."""
+    """One tool call of a response: it has either an `action` or an `error` that says what is wrong with the call."""
 
     call_id: str
     tool: str
@@ -188,15 +195,15 @@ class ReadCall:
     presentation: Presentation | None = None
     rendering: str = ""
     repairs: tuple[str, ...] = ()
-    """A line for each thing that was not read as the model wrote it."""
+    """A line for each part of the call that was repaired."""
 
 
 def read_response(
     response: ModelResponse, tools: Mapping[str, ToolDefinition], used_ids: Container[str], refusal: str = ""
 ) -> tuple[ReadCall, ...]:
-    """Return every call in the response, in order, with IDs that are unique in it and not among `used_ids`.
+    """Return every call in the response, in order, with IDs that differ from each other and from `used_ids`.
 
-    If there is a `refusal`, it becomes the error of every call, and none becomes an action.
+    If `refusal` is not empty, no call becomes an action: it is the error of each call that names an existing tool.
     """
     calls: list[ReadCall] = []
     taken: set[str] = set()
@@ -227,7 +234,7 @@ def _cut(response: ModelResponse, is_last: bool) -> str:
 
 
 def _unique(proposed: str, taken: set[str], used: Container[str]) -> str:
-    """Return an ID that every provider accepts and that no other call has."""
+    """Return an ID based on the proposed one that every provider accepts and that is in neither collection."""
     base = _NO_ID_SIGN.sub("_", proposed)[:56] or "call"
     name, count = base, 1
     while name in taken or name in used:
@@ -257,7 +264,7 @@ def _read(call: ToolCall, call_id: str, thought: str, tools: Mapping[str, ToolDe
 
 
 def _there(name: str, tools: Mapping[str, ToolDefinition]) -> str:
-    """Return a hint about the available tools: all of them or, if there are many, those with similar names."""
+    """Return a sentence about the available tools: all of them or, if there are many, those with similar names."""
     if len(tools) <= _LISTED:
         return f"The tools are: {', '.join(sorted(tools))}."
     near = ", ".join(get_close_matches(name, tools, 5))

@@ -1,4 +1,6 @@
-"""Skills: directories with a SKILL.md that describes a kind of task. The prompt lists them; a body is read on demand.
+"""Skills: directories with a SKILL.md that describes a kind of task.
+
+The system prompt lists the skills; the model reads a skill's file when it needs it.
 
 The format is defined by agentskills.io: YAML between two lines `---` with `name` and `description`, then Markdown.
 """
@@ -28,7 +30,10 @@ class Skill(msgspec.Struct, frozen=True):
 
 
 def skills_of(workspace: Path, personal: Sequence[Path] = ()) -> list[Skill]:
-    """Return the project's skills, then the user's own, up to 60; if two have the same name, the first is used."""
+    """Return the project's skills, then those in the directories `personal`, up to 60.
+
+    If two skills have the same name, the first is used.
+    """
     skills: dict[str, Skill] = {}
     for directory in (*(workspace / name for name in DIRECTORIES), *personal):
         for path in _files(directory):

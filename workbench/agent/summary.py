@@ -1,6 +1,6 @@
-"""The request for a summary of part of the conversation, and the summary in the response. Pure functions.
+"""The request for a summary of a part of the conversation, and the summary in the response. Pure functions.
 
-The part is included as plain text in one message: a record to describe, not a conversation to continue.
+The request contains that part as plain text in one message, so that the model describes it instead of continuing it.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _NAMES = {"user": "USER", "assistant": "AGENT", "tool": "RESULT"}
 
 
 def summary_request(messages: Sequence[Message], most: int) -> ModelRequest:
-    """Return the request for a summary of these messages, rendered in at most `most` characters."""
+    """Return the request for a summary of these messages, which are cut to `most` characters in total."""
     record = cut_middle("\n\n".join(_rendered(message) for message in messages), most)
     prompt = f"<record>\n{record}\n</record>\n\n{_ASK}"
     return ModelRequest([{"role": "system", "content": _RULES}, {"role": "user", "content": prompt}])
 
 
 def summary_of(response: ModelResponse) -> str:
-    """Return the summary in the response; empty if there is none or the response was cut off."""
+    """Return the summary in the response; empty if the response is empty or incomplete."""
     return "" if response.incomplete else cut_middle(well_formed(response.text).strip(), _LONGEST_SUMMARY)
 
 

@@ -1,1 +1,1 @@
-"""Language models: providers' models through litellm, a scripted model, and the errors of model calls."""
+"""Language models: those of providers and a scripted one, their fallbacks and retries, and the errors of calls."""

@@ -88,12 +88,12 @@ def _of_environment() -> Iterator[str]:
 _GEMINI = "vertex_ai_beta"
 """litellm's name for the streams of Gemini models, on both Google AI Studio and Vertex."""
 _LONGEST = 4_000_000
-"""The most characters of a JSON value that spans several lines; a longer one is no longer parsed."""
+"""The maximum length in characters of a JSON value that spans several lines; a longer one is not parsed."""
 
 
 class Ending:
-    """Watches one litellm stream: `reason` is the provider's own finish reason, empty until one arrives, and
-    `has_usage` says whether it counted the tokens itself, which the library estimates otherwise.
+    """Reads one litellm stream and records what litellm does not report: `reason` is the provider's own finish reason
+    (empty until it arrives), `has_usage` says whether the provider sent the token counts or litellm estimated them.
     """
 
     def __init__(self, stream: Any) -> None:
@@ -199,7 +199,7 @@ UNREADABLE_CALLS = frozenset({"MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "
 
 
 def _reason_of(piece: Any) -> str:
-    """Return the finish reason of a chunk: one of litellm's plain dictionaries or one of OpenAI's objects."""
+    """Return the finish reason of a chunk (a dictionary or an object of OpenAI's library); empty if it has none."""
     if isinstance(piece, dict):
         return str(piece.get("finish_reason") or ("stop" if piece.get("is_finished") else ""))
     choices = getattr(piece, "choices", None)
@@ -207,7 +207,7 @@ def _reason_of(piece: Any) -> str:
 
 
 def _has_usage(piece: Any) -> bool:
-    """Return whether a chunk holds the provider's token counts."""
+    """Return whether a chunk contains token counts of the provider."""
     usage = piece.get("usage") if isinstance(piece, dict) else getattr(piece, "usage", None)
     counts = usage if isinstance(usage, dict) else getattr(usage, "__dict__", {})
     return bool(counts.get("prompt_tokens") or counts.get("completion_tokens"))
@@ -234,7 +234,7 @@ def without_pictures(messages: Sequence[Message]) -> list[Message]:
 
 
 def is_blind(listed: Mapping[str, Any] | None) -> bool:
-    """Return whether the price table lists a chat model without vision; an unknown model is assumed to have vision."""
+    """Return whether this entry of the price table is that of a chat model without vision; False if there is none."""
     return listed is not None and listed.get("mode") == "chat" and not listed.get("supports_vision")
 
 
@@ -279,14 +279,14 @@ class Provider(Protocol):
         """Start a request."""
 
     def fault(self, error: BaseException) -> Fault:
-        """Classify an error of an exchange; the key is masked in its text."""
+        """Return the fault that an error of an exchange is; the API key is masked in the fault's text."""
 
     def error(self, fault: Fault) -> ModelError:
-        """Return the error for the user."""
+        """Return the exception to raise for a fault; its message is for the user."""
 
 
 class Answering:
-    """One model call with its retries; the latency counts from the first try."""
+    """One model call, which may be tried several times; its latency is measured from the first try."""
 
     def __init__(
         self, model: Provider, request: ModelRequest, on_delta: Callable[[Delta], None], cancel: Cancel
@@ -299,10 +299,10 @@ class Answering:
         self._first_token: float | None = None
 
     def run(self) -> ModelResponse:
-        """Make one try. Raises Fault if no part of a response arrived.
+        """Try the call once and return the response. Raises Fault if no part of a response arrived.
 
-        A rejected request is sent once more in another form: tool calls and results become text if the provider does
-        not accept them as pairs, and images are omitted if it refuses them.
+        A rejected request is sent once more in another form: with tool calls and results as text if the provider did
+        not accept their order, without images if it did not accept these.
         """
         if has_pictures(self._request.messages) and is_blind(self._model.prices):
             self._change(without_pictures, f"{self._model.name} takes no images; they are not sent")
@@ -379,5 +379,5 @@ class Answering:
 
 
 def _reason(reported: str, has_calls: bool) -> str:
-    """Return the finish reason; some servers send none, or `stop` although there are calls."""
+    """Return the finish reason, corrected where a server sent none, or `stop` although there are calls."""
     return "tool_calls" if has_calls and reported in ("", "stop") else reported or "stop"

@@ -25,7 +25,7 @@ from workbench.llm.stream import Joiner
 
 
 class ProviderModel:
-    """One model of one provider; calls run one at a time."""
+    """One model of one provider; make one call at a time, because canceling a call closes all its connections."""
 
     def __init__(
         self,
@@ -62,11 +62,11 @@ class ProviderModel:
             raise self.error(fault) from fault
 
     def open_early(self) -> None:
-        """Open the connection in the background, where that saves time: the first request reports what is wrong."""
+        """Open the connection in the background if that saves time; errors are reported by the first request only."""
         self._route.open_early()
 
     def close(self) -> None:
-        """Close connections."""
+        """Close all connections."""
         self._connections.close()
 
     def exchange(self, request: ModelRequest, cancel: Cancel) -> Exchange:
@@ -74,7 +74,7 @@ class ProviderModel:
         return Exchange(lambda: self._stream(request), cancel, self._connections.shut)
 
     def fault(self, error: BaseException) -> Fault:
-        """Classify an error of an exchange; the key is masked in its text."""
+        """Return the fault that an error of an exchange is; the API key is masked in the fault's text."""
         if isinstance(error, Silence):
             return Fault("stalled")
         # A library wraps the Fault that a check of its stream raised.
@@ -82,7 +82,7 @@ class ProviderModel:
         return replace(fault, text=masked(fault.text, self._target.api_key))
 
     def error(self, fault: Fault) -> ModelError:
-        """Return the error for the user."""
+        """Return the exception to raise for a fault; its message is for the user."""
         has_no_base = fault.kind == "provider" or self._lacks_sign_in
         return model_error(fault, self.name, None if has_no_base else self._route.base)
 
@@ -106,7 +106,7 @@ class ProviderModel:
 
     @cached_property
     def prices(self) -> dict[str, Any] | None:
-        """The price table's entry for this model, with the prices and the window that the profile sets."""
+        """The price table's entry for this model, overridden by the prices and the window in the settings."""
         try:
             listed = self._route.listed
         except Fault:

@@ -1,4 +1,4 @@
-"""Parses Cohere's chat streams, which litellm 1.106 mistakes for lines of bare JSON; used by `client`."""
+"""Parses Cohere's chat streams, which litellm 1.106 mistakes for lines of bare JSON; used by `litellm_route`."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _REASONS = {"COMPLETE": "stop", "STOP_SEQUENCE": "stop", "MAX_TOKENS": "length",
 
 
 def read_streams() -> None:
-    """Make the library parse each event as the provider documents it; may be called again."""
+    """Replace litellm's parser of Cohere's events with `chunk_of`; further calls have no effect."""
     cohere = importlib.import_module("litellm.llms.cohere.common_utils")  # litellm is loaded by then
     cohere.CohereV2ModelResponseIterator.convert_str_chunk_to_generic_chunk = lambda _, chunk: chunk_of(chunk)
 
 
 def chunk_of(line: str | bytes) -> dict[str, Any]:
-    """Convert a line of the stream to litellm's generic chunk; the chunk is empty if the line has no data."""
+    """Return a line of the stream as a chunk in litellm's generic format, which is empty if the line has no data."""
     text = line.decode() if isinstance(line, bytes) else line
     event = json.loads(text[5:]) if text.startswith("data:") and text[5:].strip() != "[DONE]" else {}
     chunk: dict[str, Any] = {

@@ -1,7 +1,7 @@
 """Signs in to GitHub Copilot with a device code (RFC 8628), and stores the token where litellm reads it.
 
-litellm has the same flow, but prints the code to stdout, blocks for a minute and runs in the main thread only. Its
-variables for the URLs, the client and the file of the token apply here too.
+litellm has the same flow, but prints the code to stdout, blocks for a minute and runs in the main thread only. The
+environment variables with which litellm's URLs, client ID and token file are set apply here too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _GRANT: Final = "urn:ietf:params:oauth:grant-type:device_code"
 _PATIENCE: Final = 20.0
 """Seconds to wait for one response."""
 _INTERVAL, _SLOWER, _EXPIRES = 5.0, 5.0, 900.0
-"""Seconds between two requests for the token, what `slow_down` adds to them, and the life of a code (RFC 8628)."""
+"""Defaults in seconds: between two requests for the token, added to that by `slow_down`, and until a code expires."""
 _ENDS: Final = {
     "access_denied": "You refused the sign-in on GitHub.",
     "expired_token": "The code has expired.",
@@ -56,7 +56,7 @@ def needs_sign_in(model: str) -> bool:
 
 
 def request_code() -> DeviceCode:
-    """Request a device code. Raises SignInError."""
+    """Request a device code. Raises SignInError if GitHub cannot be reached or sends none."""
     answer = _post(_setting("DEVICE_CODE_URL", _CODE_URL), {"scope": "read:user"})
     try:
         return DeviceCode(
@@ -71,7 +71,10 @@ def request_code() -> DeviceCode:
 
 
 def wait_for_token(code: DeviceCode, cancelled: threading.Event, clock: Callable[[], float] = time.monotonic) -> bool:
-    """Wait until the user has entered the code, and store the token; return False if cancelled. Raises SignInError."""
+    """Wait until the user has entered the code, and store the token; return False if `cancelled` is set meanwhile.
+
+    Raises SignInError if the user refuses, the code expires, or the token cannot be requested or stored.
+    """
     interval, ends = code.interval, clock() + code.expires_in
     while not cancelled.wait(interval):
         if clock() > ends:
@@ -119,7 +122,7 @@ def _token_file() -> Path:
 
 
 def _store(token: str) -> None:
-    """Write the token into a file that only the user can read. Raises SignInError."""
+    """Write the token into a file that only the user can read. Raises SignInError if that fails."""
     file = _token_file()
     try:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

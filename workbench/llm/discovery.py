@@ -1,5 +1,6 @@
-"""Finds the models that the user can use now, by API keys in the environment and local servers; says where a key may be
-sent.
+"""Finds models that the user can use now, from API keys in the environment and from local servers.
+
+Also decides to which URLs a provider's key may be sent.
 """
 
 from __future__ import annotations
@@ -36,17 +37,20 @@ _HOSTS = {
     "cohere_chat": "cohere.com",
     "perplexity": "perplexity.ai",
 }
-"""Providers with one domain of their own; others (Azure, local servers) have one for each customer."""
+"""The domains of the providers that have a single one; others, such as Azure, have one for each customer."""
 
 
 def provider_of(model: str) -> str:
-    """Return the provider in a model's name; a name without one is called as OpenAI's, and could get OpenAI's key."""
+    """Return the provider in a model's name; `openai` if it names none, because it is called as a model of OpenAI."""
     provider, slash, _ = model.partition("/")
     return provider if slash else "openai"
 
 
 def takes_usual_key(base_url: str, provider: str) -> bool:
-    """Return whether the provider's key from the environment may be sent to this URL."""
+    """Return whether the provider's key from the environment may be sent to this URL.
+
+    Always True for a provider that is not in `_HOSTS`.
+    """
     own = _HOSTS.get(provider)
     if own is None:
         return True
@@ -59,7 +63,7 @@ def takes_usual_key(base_url: str, provider: str) -> bool:
 
 
 def is_own_domain(base_url: str, provider: str) -> bool:
-    """Return whether the URL is at the provider's own domain."""
+    """Return whether the URL is at the provider's own domain; False for a provider that is not in `_HOSTS`."""
     return provider in _HOSTS and takes_usual_key(base_url, provider)
 
 
@@ -75,7 +79,7 @@ def is_server_url(base_url: str) -> bool:
 
 
 def base_and_query(base_url: str) -> tuple[str, str]:
-    """Return a base URL without slashes at its end, query and fragment; and its query, such as `api-version=1`."""
+    """Return a base URL without its query, its fragment and slashes at its end, and the query (`api-version=1`)."""
     base, _, query = base_url.partition("#")[0].partition("?")
     return base.rstrip("/"), query
 
@@ -151,7 +155,7 @@ KEYS = {
     "PERPLEXITYAI_API_KEY": "perplexity/NAME",
     "AZURE_API_KEY": "azure/NAME",
 }
-"""The providers' standard key variables, each with the form of a model name."""
+"""The providers' standard key variables, each with the model that is suggested, or PROVIDER/NAME if none is."""
 _MORE_KEYS = {"gemini": ("GOOGLE_API_KEY",), "cohere_chat": ("CO_API_KEY",), "perplexity": ("PERPLEXITY_API_KEY",)}
 
 
@@ -162,9 +166,9 @@ class LocalServer(msgspec.Struct, frozen=True):
     port: int
     path: str
     prefix: str
-    """The prefix of model names."""
+    """The prefix that makes the name of one of its models a value for `--model`."""
     base: str = ""
-    """The path to append to the URL for `--api-base`."""
+    """The path of the URL for `--api-base`; empty if that option is not needed."""
 
 
 SERVERS = (
@@ -175,7 +179,7 @@ SERVERS = (
 
 
 class ModelSource(msgspec.Struct, frozen=True):
-    """A source of models; `models` are values for `--model`, the suggested one first."""
+    """A provider or server whose models can be used; `models` are values for `--model`, the suggested one first."""
 
     what: str
     models: tuple[str, ...]
@@ -183,7 +187,7 @@ class ModelSource(msgspec.Struct, frozen=True):
 
     @property
     def is_named(self) -> bool:
-        """Whether a model's name is known; for some providers, only a key was found."""
+        """Whether the name of a model is known; it is not if only a key of a provider without suggestion was found."""
         return not self.models[0].endswith("/NAME")
 
     @property
@@ -218,7 +222,7 @@ def sources_of_servers(servers: Sequence[LocalServer] = SERVERS, limit: float = 
 
 
 def _models_of(server: LocalServer, limit: float) -> list[str]:
-    """Return the names of the server's models; none if nothing, or another program, responds."""
+    """Return the names of the server's models; none if no server of this kind responds at its port."""
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=limit)
     try:
         connection.request("GET", server.path, headers={"accept": "application/json"})
@@ -232,9 +236,7 @@ def _models_of(server: LocalServer, limit: float) -> list[str]:
 
 
 def model_names_in(body: Any, most: int) -> list[str]:
-    """Return at most this many model names from a list in the format of Ollama or OpenAI; none if the format is another
-    one.
-    """
+    """Return the first `most` model names of a list in the format of Ollama or OpenAI; none for another format."""
     rows = (body.get("models") or body.get("data")) if isinstance(body, dict) else None
     if not isinstance(rows, list):
         return []

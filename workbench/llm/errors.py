@@ -1,4 +1,4 @@
-"""Classifies the errors of model calls, and words each as one line that says what to do."""
+"""Classifies the errors of model calls, and describes each in one line that says what to do."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from workbench.text import first_line
 _DEEPEST: Final = 8
 _LONGEST: Final = 20_000
 _MOST_STARTS: Final = 20
-"""The most brackets of a text that are tried as the start of a body."""
+"""The maximum number of brackets in a text that are tried as the start of a JSON body."""
 _BYTES: Final = lazy_pattern(r"""\bb(?P<quote>['"])(?:\\.|(?!(?P=quote)).)*(?P=quote)""", re.DOTALL)
 _TITLE: Final = lazy_pattern(r"<(?P<tag>title|h1)\b[^>]*>(?P<text>[^<]+)</(?P=tag)>", re.IGNORECASE)
 _PAGE: Final = lazy_pattern(r"\s*<(?:!doctype|html|head|\?xml)\b", re.IGNORECASE)
@@ -76,8 +76,8 @@ def _decoded(literal: str) -> str:
 
 
 def _bodies(text: str) -> Iterator[object]:
-    """Yield the JSON value or the repr of a dictionary or list that begins at the first bracket or, if neither parses,
-    at one of the next braces.
+    """Yield at most one body: the JSON value, or the repr of a dictionary or list, at the first bracket in the text or,
+    if that cannot be parsed, at one of the next opening braces.
     """
     first = re.search(r"[\[{]", text)
     start = first.start() if first else -1
@@ -91,7 +91,7 @@ def _bodies(text: str) -> Iterator[object]:
 
 
 def _body_at(text: str) -> object:
-    """Return the value that the text begins with, or None."""
+    """Return the JSON value or Python literal at the start of the text, or None."""
     try:
         return json.JSONDecoder(strict=False).raw_decode(text)[0]
     except (ValueError, RecursionError):
@@ -115,9 +115,7 @@ def chain(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def status_of(error: BaseException) -> int | None:
-    """Return the HTTP status that a server sent, or None; libraries invent one for errors that never reached
-    a server.
-    """
+    """Return the HTTP status that a server sent; None if there was no response, even if a library invented a status."""
     response = getattr(error, "response", None)
     status = getattr(response, "status_code", None) if response is not None else None
     if isinstance(status, int) and getattr(response, "headers", None):
@@ -126,13 +124,15 @@ def status_of(error: BaseException) -> int | None:
 
 
 def headers_of(error: BaseException) -> Mapping[str, Any]:
-    """Return the headers of the response; empty if there is none."""
+    """Return the headers of the HTTP response that an error has; empty if it has none."""
     headers = getattr(getattr(error, "response", None), "headers", None)
     return headers if isinstance(headers, Mapping) else {}
 
 
 def message_of(causes: Sequence[BaseException], plain: Container[str]) -> str:
-    """Return the provider's message from the body of the error, or else the library's message."""
+    """Return the provider's message in one of the exceptions or, if there is none, the text of the last exception whose
+    class is named in `plain` (else of the first exception).
+    """
     for link in reversed(causes):
         if sentence := sentence_in(getattr(link, "body", None)) or sentence_in_text(str(link)):
             return sentence
@@ -195,7 +195,7 @@ _FALLBACK: dict[Kind, str] = {
     "lost": "cannot be reached",
     "stalled": "stopped answering",
 }
-"""The kinds of failures after which another model may be asked, as predicates about the model."""
+"""The kinds of failures after which a fallback model may be called, each as a predicate about the failed model."""
 _OVERLOADED = frozenset({None, 503, 529})
 _BUSY = frozenset({408, 409, 425, *range(500, 600)})
 _NAMED: dict[str, Kind] = {
@@ -296,14 +296,14 @@ def code_words(status: int | None) -> str:
 
 @dataclass
 class Fault(Exception):
-    """A failed call; `text` is the provider's own message without secrets, `retry_after` is in seconds."""
+    """A failed call; `text` is the provider's own message, `retry_after` is in seconds."""
 
     kind: Kind
     status: int | None = None
     text: str = ""
     retry_after: float | None = None
     has_begun: bool = False
-    """Whether a part of the response had arrived, if only of a tool call."""
+    """Whether a part of the response, even if only of a tool call, had arrived before."""
 
     def __str__(self) -> str:
         return f"{self.kind} {self.status or ''} {self.text}"
@@ -316,7 +316,7 @@ class Fault(Exception):
 
 
 def fault_of(error: BaseException) -> Fault:
-    """Classify an exception from a provider's library; its text is not masked yet."""
+    """Classify an exception from a provider's library; keys in the fault's text are not masked yet."""
     causes = list(chain(error))
     status = next((value for value in map(status_of, reversed(causes)) if value), None)
     text = message_of(causes, plain=_NAMED)
@@ -357,17 +357,17 @@ def _by_status(names: list[str], status: int | None, text: str) -> Kind:
 
 _UNNAMED = lazy_pattern(r"\W")
 _PACKAGES = {"google": "google-auth[requests]"}
-"""The package to install if the module of this name is missing, where the two names differ."""
+"""What to install for a missing module, where the name of the package differs from that of the module."""
 
 
 def _how_to_install(text: str) -> str:
-    """Return the command that installs a missing module in ohw's environment, as the end of a sentence."""
+    """Return the command that installs the missing module, as the end of a sentence; empty if none is named."""
     module = re.search(r"No module named '(\w+)", text)
     return f": run pip install '{_PACKAGES.get(module[1], module[1])}' in the environment of ohw" if module else ""
 
 
 def model_error(fault: Fault, model: str, api_base: str | None) -> ModelError:
-    """Return the error for the user: what happened and what to do."""
+    """Return the exception for a fault; its message tells the user what happened and what to do."""
     where = public_url(api_base) or f"the provider of {model}"
     detail = f": {first_line(fault.text, 300)}" if fault.text else ""
     if fault.kind == "context":
@@ -400,7 +400,7 @@ def model_error(fault: Fault, model: str, api_base: str | None) -> ModelError:
 
 
 def _fallback_reason(fault: Fault) -> str:
-    """Return why another model may be called instead; empty if none may, for example after a part of the response."""
+    """Return why a fallback model may be called; empty if none may, for example after a part of the response."""
     if fault.has_begun:
         return ""
     if fault.kind == "busy" and fault.status not in _OVERLOADED:
@@ -434,7 +434,7 @@ def public_url(api_base: str | None) -> str:
     try:
         parts = urlsplit(api_base)
         host = parts.netloc.rpartition("@")[2]
-        # This raises ValueError if it is the beginning of a password that contains a slash.
+        # Raises ValueError if the text after the colon is no port but the start of a password that contains a slash.
         _ = parts.port
     except ValueError:
         return first_line(api_base.rpartition("@")[2], 200)

@@ -1,4 +1,4 @@
-"""Runs an HTTP exchange in its own thread, so that a cancel returns at once even if the library blocks."""
+"""Runs an HTTP exchange in its own thread, so that a canceled call returns at once even if the library blocks."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ Chunk: TypeAlias = dict[str, Any]
 _CANCELLED = object()
 _END = object()
 MOST_BYTES = 100_000_000
-"""The most bytes of one HTTP response; the longest model responses need less than half of it."""
+"""The maximum size of an HTTP response; the longest responses of models need less than half of it."""
 _MOST_WAITING = 1_000
-"""The most chunks that are read ahead of the consumer."""
+"""The maximum number of chunks that are read before the consumer takes them."""
 _LONGEST_IDLE = 30.0
-"""Seconds for which an idle connection is kept; usual NATs drop one silently only after a longer time."""
+"""Seconds until an idle connection is closed; routers with NAT drop idle connections silently, but not that soon."""
 
 
 class Silence(Exception):
@@ -38,11 +38,11 @@ class Endless(Exception):
 
 
 class LeadsElsewhere(Exception):
-    """A redirect to another host, which would get the conversation and maybe the key."""
+    """The server redirects to another host, which would receive the conversation and possibly the key."""
 
 
 class NotAnEndpoint(Exception):
-    """A web page in place of a response."""
+    """The server sent a web page instead of a model's response."""
 
 
 def stay_here(response: Any) -> None:
@@ -59,7 +59,10 @@ def stay_here(response: Any) -> None:
 
 
 def limit_body(response: Any) -> None:
-    """Make the body of a response raise Endless after MOST_BYTES, compressed or not; a response hook of httpx."""
+    """Make the body of a response raise Endless after MOST_BYTES, before or after decompression.
+
+    This is a response hook of httpx.
+    """
     response.stream = _limited()(response.stream)
     if "content-encoding" in response.headers:
         decoded = response.iter_bytes
@@ -94,10 +97,10 @@ def _limited() -> Any:
 
 
 class Exchange:
-    """Runs `produce` in a daemon thread; `chunks` yields its items, then `error` is the exception that ended it, or
-    None.
+    """Runs the generator `produce` in a daemon thread; `chunks` yields its chunks in the caller's thread.
 
-    `produce` may yield None when the response is complete but its connection must be read to the end for reuse.
+    Afterwards `error` is the exception that ended the exchange, or None. `produce` yields None when the response is
+    complete but the connection must still be read to its end for reuse. `shut` closes the connection.
     """
 
     def __init__(
@@ -115,9 +118,9 @@ class Exchange:
         cancel.on_set(self._stop)
 
     def chunks(self, longest_silence: float) -> Iterator[Chunk]:
-        """Yield chunks until the end, an error, a cancel, or a silence longer than the limit.
+        """Yield chunks until the response is complete, fails, is canceled, or is silent for too long.
 
-        A chunk without content is a keep-alive and does not end a silence.
+        `longest_silence` is in seconds. A chunk without content is a keep-alive and does not end a silence.
         """
         heard = time.monotonic()
         while True:
@@ -136,7 +139,7 @@ class Exchange:
             return
 
     def close(self) -> None:
-        """Close the connection if the call is still running."""
+        """End the exchange; the connection is closed if the response is not complete."""
         self._stopped.set()
         self._slots.release()
         if not self._ended.is_set():
@@ -166,14 +169,14 @@ class Exchange:
         return None
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> bool:
-        """Hand the outcome to the waiting thread; no exception leaves this one."""
+        """Report the end of `produce`, or its exception, to the thread in `chunks`; suppress the exception here."""
         if not self._ended.is_set():
             self._end(error)
         return True
 
 
 def has_content(chunk: Chunk) -> bool:
-    """Return whether a chunk holds any part of a response: text, reasoning, a tool call, a finish reason or usage."""
+    """Return whether a chunk has a part of a response: text, reasoning, a tool call, a finish reason or usage."""
     choices = [choice for choice in chunk.get("choices") or () if isinstance(choice, dict)]
     deltas = [choice.get("delta") for choice in choices]
     parts = [part for delta in deltas if isinstance(delta, dict) for name, part in delta.items() if name != "role"]
@@ -181,7 +184,7 @@ def has_content(chunk: Chunk) -> bool:
 
 
 class Connections:
-    """HTTP clients and their open sockets, recorded from httpx traces, so that another thread can close them."""
+    """HTTP clients and their open sockets, recorded with httpx traces so that another thread can close them."""
 
     _numbers = itertools.count()
 
@@ -195,7 +198,7 @@ class Connections:
         self._is_closed = False
 
     def client(self, timeout: Any) -> Any:
-        """Return the client of these connections, created on first use; after `close` it is closed."""
+        """Return the shared client, created with `timeout` on first use; after `close`, the client is a closed one."""
         import httpx
 
         with self._creating:
@@ -210,7 +213,7 @@ class Connections:
             return self._client
 
     def add(self, client: Any) -> None:
-        """Close this client with the others, or now if they are closed."""
+        """Register a client that `close` will close; if `close` has been called, the client is closed now."""
         with self._lock:
             self._clients.append(client)
             is_late = self._is_closed
@@ -219,10 +222,9 @@ class Connections:
 
     @contextlib.contextmanager
     def owning(self) -> Iterator[OwnedCall]:
-        """Within the block, requests of litellm's clients in this thread belong to these connections, so `shut` ends
-        them.
+        """Record the requests that litellm's clients send in this thread within the block, so that `shut` can end them.
 
-        At the end of the block their responses are closed.
+        Their responses are closed at the end of the block.
         """
         call = OwnedCall(self)
         token = _call.set(call)
@@ -242,7 +244,7 @@ class Connections:
             client.close()
 
     def watch(self, request: Any) -> None:
-        """Trace the sockets of a request; a request hook of httpx."""
+        """Record the sockets that are opened for a request; a request hook of httpx."""
         request.extensions = {**request.extensions, "trace": self._traced}
 
     def _traced(self, event: str, info: dict[str, Any]) -> None:
@@ -267,13 +269,13 @@ class Connections:
 
 
 class OwnedCall(msgspec.Struct):
-    """A call through litellm: the connections it belongs to, and the responses it has got."""
+    """A call through litellm: the connections that it belongs to, and the HTTP responses that it has received."""
 
     connections: Connections
     responses: list[Any] = msgspec.field(default_factory=list)
 
     def read_to_end(self) -> None:
-        """Read the rest of the responses, which litellm does not read, so that their connections can be reused."""
+        """Read what litellm left unread of the responses, so that their connections can be reused."""
         for response in self.responses:
             for _ in () if response.is_closed else response.stream:
                 pass
@@ -288,13 +290,13 @@ def owned_call() -> OwnedCall | None:
 
 
 def watch_request(request: Any) -> None:
-    """Trace the sockets of a request for the call that it belongs to; a request hook of httpx."""
+    """Record the sockets of a request in the connections of this thread's call, if any; a request hook of httpx."""
     if call := _call.get():
         call.connections.watch(request)
 
 
 def record_response(response: Any) -> None:
-    """Record a response in the call that it belongs to, which will close the response; a response hook of httpx."""
+    """Record a response in this thread's call, if any, so that it is closed with the call; a response hook of httpx."""
     if call := _call.get():
         call.responses.append(response)
 

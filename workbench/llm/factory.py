@@ -1,4 +1,4 @@
-"""Opens the model of a given name: a provider's through litellm, a scripted one, or none."""
+"""Opens the model with a given name: a provider's model, a scripted one, or one that fails because no model is set."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from workbench.llm.text_tools.model import TextCallModel
 
 
 class UnsetModel:
-    """The model of a session without one: every request fails with instructions."""
+    """The model of a session for which no model is set: every request fails and tells the user what to do."""
 
     name = NO_MODEL
 
     def respond(self, request: ModelRequest, on_delta: Callable[[Delta], None], cancel: Cancel) -> ModelResponse:
-        """Raise ModelError."""
+        """Raise ModelError with instructions for the user."""
         raise ModelError("this session has no model yet: /model PROVIDER/NAME gives it one")
 
     def close(self) -> None:
@@ -35,15 +35,18 @@ NO_MODEL_MESSAGE = (
 def open_model(
     name: str | None, *, api_base: str | None = None, api_key: str | None = None, calls: str = "auto"
 ) -> Model:
-    """Open a model by name, without a profile. Raises a ModelError that says what to set."""
+    """Open a model by name, with the default settings; `calls` is explained at `open_profile`.
+
+    Raises a ModelError that says what to set if there is no name.
+    """
     return open_profile(Profile(name or "", name or "", api_base, calls=calls), api_key)
 
 
 def open_profile(profile: Profile, api_key: str | None = None) -> Model:
-    """Open the model of a profile with a key. Raises a ModelError that says what to set.
+    """Open a saved model. Raises a ModelError that says what to set if it names no model.
 
-    `calls` says how tools are called: `native`, as `text`, or `auto`, which is as text only if litellm's price table
-    lists the model without tool calling.
+    `profile.calls` says how the model calls tools: through the API (`native`), in its text (`text`), or `auto`: in its
+    text only if litellm's price table lists the model without tool calling.
     """
     name = profile.model.strip()
     if not name:
@@ -59,7 +62,7 @@ def open_profile(profile: Profile, api_key: str | None = None) -> Model:
 
 
 def check_provider(profile: Profile) -> None:
-    """Raise ModelError if no provider is known for the model of a profile; this may import litellm."""
+    """Raise ModelError if no provider is known for a saved model; this may import litellm."""
     name = profile.model.strip()
     if name != NO_MODEL and not is_scripted(name):
         ProviderModel(name, api_base=profile.api_base).check_provider()

@@ -1,4 +1,4 @@
-"""A model with fallback models, which are called when it is overloaded, unreachable or refuses a request."""
+"""A model with fallback models, which are called if the model is overloaded, unreachable or refuses a request."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ REST = 60.0
 """Seconds after a failure during which a model that has fallback models is not retried."""
 _WITHHELD = "refused the request (content filter)"
 _LONGEST_ERRORS = 420
-"""The characters that the errors of all models share in one message."""
+"""The maximum length, in characters, of the errors of all models in one message."""
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """A model that did not respond, by its name in the settings; `at` is the time in monotonic seconds."""
+    """Why and when a model did not respond; `model` is its name in the settings, `at` a value of `time.monotonic`."""
 
     model: str
     kind: str
@@ -43,33 +43,33 @@ class Failure(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, model: str, error: ModelError) -> Failure:
-        """Return the failure without the exception, which would keep the request in memory."""
+        """Return the failure that an exception describes, without the exception, which would keep the request alive."""
         return cls(model, error.kind, error.fallback_reason, str(error), time.monotonic())
 
     @property
     def reason(self) -> str:
-        """What happened to the model, as the beginning of a sentence."""
+        """What happened to the model, as the start of a sentence: "fast is overloaded"."""
         return f"{self.model} {self.predicate}"
 
 
 class Rests:
-    """The latest failure of each model; shared by the sessions of a process, so that sub-agents do not wait for it
-    again.
+    """The latest failure of each model; shared by the sessions of a process, so that sub-agents need not wait for the
+    same failure again.
 
     For `REST` seconds after a failure, a model is tried once per request, without waiting for retries. A model that
-    timed out is called only if all others fail. A refused request has no such effect.
+    timed out is called only if all others fail. A refusal by a content filter is not recorded.
     """
 
     def __init__(self) -> None:
         self._failures: dict[str, Failure] = {}
 
     def note(self, failure: Failure) -> None:
-        """Record a failure."""
+        """Record a failure, unless a content filter refused the request."""
         if failure.kind != "filtered":
             self._failures[failure.model] = failure
 
     def end(self, model: str) -> None:
-        """Record that the model responded."""
+        """Record that the model responded: forget its failure."""
         self._failures.pop(model, None)
 
     def of(self, model: str) -> Failure | None:
@@ -79,14 +79,16 @@ class Rests:
 
 
 class FallbackModel:
-    """A model, and those that are called in its place, in order, until one responds.
+    """A model with fallback models, which are called in order until one responds.
 
-    Another model is called only if no part of a response had arrived, and only after failures that have nothing to do
-    with the settings: after a wrong key, a full context window, an unknown error or a cancel, none is called.
+    The next model is called only if no part of a response has arrived, and only after failures that the settings cannot
+    cause. After a wrong key, a full context window, an unknown error or a cancellation, no other model is called.
     """
 
     def __init__(self, first: tuple[str, Model], others: Mapping[str, Callable[[], Model]], rests: Rests) -> None:
-        """`first` is the model with its name in the settings, `others` open the fallback models by theirs."""
+        """`first` is the model's name in the settings and the model; `others` are functions that open the fallback
+        models, by their names in the settings.
+        """
         name, model = first
         self.name = model.name
         self._first = name
@@ -103,7 +105,7 @@ class FallbackModel:
         return getattr(self._opened[self._first], "prices", None)
 
     def respond(self, request: ModelRequest, on_delta: Callable[[Delta], None], cancel: Cancel) -> ModelResponse:
-        """Call the models in order until one responds. Raises ModelError; if several failed, it names them all."""
+        """Call the models in order until one responds. Raises ModelError; its message names all models that failed."""
         call = _Call(request, on_delta, cancel)
         failures, cost = self._resting(), 0.0
         latest = failures.get(self._first)
@@ -135,14 +137,14 @@ class FallbackModel:
         open_early(self._opened[self._first])
 
     def close(self) -> None:
-        """Close the models."""
+        """Close all models that have been opened."""
         with self._lock:
             self._is_closed, models = True, list(self._opened.values())
         for model in models:
             model.close()
 
     def _resting(self) -> dict[str, Failure]:
-        """Return the failures of the models to ask last, because they let a request time out; none if all did."""
+        """Return the failures of the models that timed out recently, which are called last; none if all timed out."""
         failures = {name: failure for name in self._names if (failure := self._rests.of(name))}
         slow = {name: failure for name, failure in failures.items() if failure.kind in SLOW}
         return slow if len(slow) < len(self._names) else {}
@@ -156,7 +158,7 @@ class FallbackModel:
         return model.respond(request, call.emit, call.cancel)
 
     def _model(self, name: str) -> Model:
-        """Return the model of that name, opened if it is not open. Raises ModelError."""
+        """Return the model with that name, after opening it if necessary. Raises ModelError if it cannot be opened."""
         with self._lock:
             model = self._opened.get(name)
         if model is not None:
@@ -170,7 +172,10 @@ class FallbackModel:
         return model
 
     def _named(self, name: str, response: ModelResponse, failures: Mapping[str, Failure], cost: float) -> ModelResponse:
-        """Return the response with the fallback model that gave it, and the cost of those that were withheld before."""
+        """Return the response of the model `name` and, if that is a fallback model, record its name and the reason.
+
+        `cost`, in US dollars, is that of earlier responses that a content filter withheld.
+        """
         if name == self._first:
             return response
         return replace(
@@ -183,7 +188,7 @@ class FallbackModel:
     def _joined(self, failures: Mapping[str, Failure], last: ModelError) -> ModelError:
         """Return the last error or, if other models failed too, one that names all of them.
 
-        A request that is larger than the window of a fallback model is condensed as for any model.
+        A ContextOverflow is always returned unchanged, so that the caller compacts the history.
         """
         if len(failures) == 1 or isinstance(last, ContextOverflow):
             return last
@@ -206,7 +211,7 @@ class _Call:
         self._on_delta(delta)
 
     def tools_for(self, model: Model) -> Sequence[dict[str, Any]]:
-        """Return the tools as they are described to a fallback model."""
+        """Return the request's tools, with their descriptions adapted to a fallback model."""
         describe, tools = self.request.tools_for, self.request.tools
         return describe(model.name) if describe is not None and tools else tools
 

@@ -1,7 +1,7 @@
 """The API keys that the user saved: each in the system keyring or in a file with mode 0600, and bound to a provider or
 to the URL of one server.
 
-A small file per key says where it is, so a keyring is asked only for a key that it has.
+Each key has a small file that says where it is, so the keyring is only asked for keys that it contains.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _origin(base: str) -> str:
 
 
 def key_in_environment(model: str, api_base: str | None = None, env: Mapping[str, str] = os.environ) -> str:
-    """Return the name of the variable whose key is sent to the model's server; empty if there is none."""
+    """Return the name of the environment variable whose key is sent to the model's server; empty if there is none."""
     provider = model.partition("/")[0]
     if api_base and not takes_usual_key(api_base, provider):
         return ""
@@ -65,9 +65,9 @@ class StoredKey(msgspec.Struct, frozen=True):
     name: str
     storage: Storage
     path: Path
-    """The file with the key, or with the note that it is in the keyring."""
+    """The file that contains the key, or says that the key is in the keyring."""
     instead_of: str = ""
-    """The digest of the key that the environment had when this one was entered; empty if it had none."""
+    """The digest of the key that the environment contained when this one was entered; empty if it contained none."""
 
     @property
     def described(self) -> str:
@@ -75,7 +75,9 @@ class StoredKey(msgspec.Struct, frozen=True):
         return "the system keyring" if self.storage == "keyring" else str(self.path)
 
     def replaces(self, key_in_env: str) -> bool:
-        """Return whether this key takes precedence over the one in the environment, which the user replaced with it."""
+        """Return whether this key takes precedence over the given key from the environment, because the user entered it
+        to replace that one.
+        """
         return bool(self.instead_of) and _digest(key_in_env) == self.instead_of
 
 
@@ -99,7 +101,10 @@ class KeyStore:
                 yield self._stored(data)
 
     def read(self, name: str, patience: float = PATIENCE) -> str | None:
-        """Return the key of that name, or None; it is masked from then on. Raises WorkbenchError if that fails."""
+        """Return the key of that name, which is masked from then on; None if there is none.
+
+        Raises WorkbenchError if the keyring fails or does not answer within `patience` seconds.
+        """
         stored = self.find(name)
         if stored is None:
             return None
@@ -109,7 +114,7 @@ class KeyStore:
         return key or None
 
     def mask_files(self) -> None:
-        """Mask the keys in files from now on; those in the keyring are masked when they are read."""
+        """Mask, from now on, the keys that are saved in files; those in the keyring are masked when they are read."""
         for stored in self.all():
             if stored.storage == "file":
                 self.read(stored.name)
@@ -119,8 +124,9 @@ class KeyStore:
     ) -> StoredKey:
         """Save a key, replacing an earlier one of that name, and return where it is saved.
 
-        `instead_of` is the key in the environment that it replaces, if there is one. Raises WorkbenchError if it cannot
-        be saved; an earlier key is then unchanged.
+        `instead_of` is the key in the environment that this key is to replace; empty if there is none. `patience` is
+        the time limit for the keyring in seconds. Raises WorkbenchError if the key cannot be saved; an earlier key is
+        then unchanged.
         """
         if not name:
             raise UsageError("a key is saved for a provider/model or for the URL of a server")
@@ -146,7 +152,7 @@ class KeyStore:
         return True
 
     def _drop(self, stored: StoredKey | None, patience: float) -> None:
-        """Delete the key from the keyring, if it is there."""
+        """Delete the key from the keyring if it is saved there; errors are ignored."""
         if stored is not None and stored.storage == "keyring":
             try:
                 delete_secret(_SERVICE, stored.name, patience)
@@ -161,7 +167,7 @@ class KeyStore:
         return StoredKey(data["name"], storage, self._path(data["name"]), data.get("instead_of", ""))
 
     def _read(self, path: Path) -> dict[str, str] | None:
-        """Return the content of one of our files, or None if it is not one."""
+        """Return the content of a key's file; None if it cannot be read or has another format."""
         try:
             with path.open("rb") as file:
                 data = json.loads(file.read(_LARGEST))

@@ -1,7 +1,7 @@
-"""The route of a model's requests through litellm: every provider with an API or a form of keys of its own.
+"""The route of a model's requests through litellm, for every server that is not called directly.
 
-Requests to OpenAI carry messages and tools in `extra_body`, because the client library's parameter transform would cost
-time for every message of the history at every step. Their streams are parsed by `sse`.
+Requests to OpenAI carry messages and tools in `extra_body`, because OpenAI's client library would otherwise transform
+every message of the history at every step, which takes time. The streams of their responses are parsed by `sse`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from workbench.llm.signatures import in_written_order, signed_for, unsigned, wit
 from workbench.llm.stream_decoder import BrokenStream
 
 _IN_ORDER = ("anthropic", "azure_ai", "vertex_ai")
-"""The providers for which litellm sends thinking and text in any order; for the others, thinking comes first."""
+"""The providers to which litellm can send thinking and text in any order; to the others it sends thinking first."""
 
 
 class LitellmRoute:
@@ -44,17 +44,23 @@ class LitellmRoute:
 
     @property
     def base(self) -> str | None:
-        """The base URL; OpenAI's environment variables apply to its models only. Raises Fault."""
+        """The base URL, from the settings or, for a model of OpenAI only, from the environment; None if none is set.
+
+        Raises Fault if the provider is unknown.
+        """
         return self._target.api_base or (usual_openai_base() if self._provider == "openai" else None)
 
     @property
     def listed(self) -> dict[str, Any] | None:
-        """The price table's entry for the model, unless it is at a server of the user's own. Raises Fault."""
+        """The price table's entry for the model; None if there is none or the server is the user's own.
+
+        Raises Fault if the provider is unknown.
+        """
         base = self.base
         return _listed(self._target.name) if not base or provider_at(base) == self._provider else None
 
     def open_early(self) -> None:
-        """Do nothing: the library opens its connections itself."""
+        """Do nothing: litellm opens its connections itself, with the first request."""
 
     def stream(self, request: ModelRequest) -> Generator[Chunk | None]:
         """Send a request and yield the chunks of its response."""
@@ -62,7 +68,7 @@ class LitellmRoute:
 
     @cached_property
     def _route(self) -> tuple[str, str]:
-        """litellm's names for the model and the provider; a bare name with a URL means a compatible server."""
+        """litellm's names of the model and the provider; a name without provider, with a URL, means `openai`."""
         name, base = self._target.name, self._target.api_base
         litellm = load_litellm()
         try:
@@ -94,7 +100,7 @@ class LitellmRoute:
     def _compatible_stream(self, request: ModelRequest) -> Generator[Chunk | None]:
         body: dict[str, Any] = {"messages": unsigned(request.messages)}
         body |= options_of(request)
-        # `extra_body` replaces it.
+        # The messages in `extra_body` replace this one.
         placeholder = [{"role": "user", "content": "."}]
         response = self._complete(
             placeholder, request, extra_body=body, client=self._openai_client
@@ -128,7 +134,7 @@ class LitellmRoute:
             call.read_to_end()
 
     def _messages_of(self, request: ModelRequest) -> list[dict[str, Any]]:
-        """Return the messages with the thinking of the model, where litellm can send it in the order of the answer."""
+        """Return the messages with the thinking that this model signed, in the order of its answers if possible."""
         signed = signed_for(request.messages)
         return in_written_order(signed) if self._provider in _IN_ORDER else without_positions(signed)
 
@@ -168,8 +174,8 @@ class LitellmRoute:
 
 
 def _finish_chunks(reason: str) -> Iterator[Chunk]:
-    """Yield a finish chunk if the provider stopped at a limit or a filter; the library may report `stop` or
-    `tool_calls` instead.
+    """Yield a chunk with the finish reason if the provider stopped at a limit or a filter, because litellm may have
+    reported `stop` or `tool_calls` instead.
     """
     from litellm.litellm_core_utils.core_helpers import map_finish_reason
 

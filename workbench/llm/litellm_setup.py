@@ -1,6 +1,6 @@
 """Imports litellm quietly and early, for the models that need it, and restricts redirects and retries of its clients.
 
-The import takes seconds of CPU: it is done inside a function and, before a session's first call, in a thread.
+The import takes seconds of CPU time. It is done inside a function: usually in a thread, before a session's first call.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def load_litellm() -> Any:
 
 
 def load_for(profile: Profile) -> None:
-    """Import the modules that the first call of the profile's model through litellm would import."""
+    """Import the modules that the first call of this saved model through litellm would import."""
     # A call that comes sooner waits: two threads must not import the same modules at once.
     with _import_lock:
         _imported()
@@ -81,10 +81,10 @@ _RESPONSE_HOOKS = (stay_here, limit_body, record_response, check_body)
 
 
 def _watch_clients(litellm: Any) -> None:
-    """Add our hooks to every client that the library creates.
+    """Add our hooks to every HTTP client that litellm creates.
 
-    It then follows no redirect to another host, reads no endless body and no broken piece, and its connections are
-    closed with the call.
+    A client then refuses redirects to other hosts, bodies that are too long and malformed pieces of a stream, and its
+    connections can be closed when a call is canceled.
     """
     from litellm.llms.custom_httpx.http_handler import HTTPHandler
     from litellm.llms.openai.common_utils import BaseOpenAILLM
@@ -110,8 +110,8 @@ def _watch_clients(litellm: Any) -> None:
 
 
 def _keep_clients_apart() -> None:
-    """Keep the clients that the library caches apart by model, so that closing the connections of one ends no call of
-    another.
+    """Make litellm cache separate HTTP clients for each model, so that closing the connections of one model ends no
+    call of another.
     """
     from litellm.caching.llm_caching_handler import LLMClientCache
 
@@ -127,8 +127,8 @@ def _keep_clients_apart() -> None:
 def _leave_retries_to_us() -> None:
     """Turn off the retries of OpenAI's SDK.
 
-    `drop_params` drops `max_retries` for providers that do not list it (NVIDIA, DeepInfra, SambaNova …). The SDK would
-    then wait and retry unseen, where no cancel reaches it.
+    litellm's `drop_params` drops `max_retries` for providers that do not list it (NVIDIA, DeepInfra, SambaNova …). The
+    SDK would then wait and retry without our knowledge, and canceling the call would not stop it.
     """
     from litellm.llms.openai.openai import OpenAIChatCompletion
 
@@ -152,10 +152,10 @@ class _LateEncoding:
 
 
 def _load_no_unused_parts(litellm: Any) -> None:
-    """Keep the first call from loading parts of the library that it does not use, which takes a tenth of the import.
+    """Keep the first call from loading parts of litellm that it does not use; this saves a tenth of the import's time.
 
-    Every call gets the tokenizer, though few use it. For IDs of uploaded files, which we never send, it imports the
-    types of litellm's own proxy server.
+    The tokenizer would be loaded although few calls use it, and the types of litellm's proxy server for the IDs of
+    uploaded files, which we never send.
     """
     litellm.main.encoding = _LateEncoding()
     litellm.main.update_messages_with_model_file_ids = lambda messages, **_: messages
@@ -176,14 +176,14 @@ def _no_collections() -> Iterator[None]:
 
 _NAME = "import-model"
 _LEAST_MEMORY = 1_000_000 * 1024
-"""Bytes of address space that litellm and a session's threads need; 700,000 kB were sometimes not enough."""
+"""Bytes of address space that litellm and a session's threads need; 700,000 kB was sometimes not enough."""
 
 
 def import_early(profile: Profile) -> threading.Thread | None:
-    """Start and return a thread that imports litellm for the profile's model; None if its calls do not need it.
+    """Start and return a thread that imports litellm for a saved model; None if calls of this model do not need it.
 
-    Calls wait for the import. Raises ModelError if the memory limit is too low: an import that runs out of memory may
-    never return.
+    A call that is made meanwhile waits for the import. Raises ModelError if the process's memory limit is too low,
+    because an import that runs out of memory may never return.
     """
     needs_none = profile.model in ("", NO_MODEL) or profile.model.startswith("scripted/")
     if needs_none or own_server(profile.model, profile.api_base):
@@ -204,7 +204,8 @@ def _check_memory_limit() -> None:
 
 
 def is_importing() -> bool:
-    """Return whether the import of litellm, or of httpx for an early connection, may still be running; Python's own
-    exit could then wait forever for a lock that it holds.
+    """Return whether the import of litellm, or of httpx for an early connection, may still be running.
+
+    A normal exit of Python could then wait forever for a lock that the importing thread holds.
     """
     return any(thread.name in (_NAME, OPENING) for thread in threading.enumerate())

@@ -23,11 +23,11 @@ class ToolCall(msgspec.Struct, frozen=True):
     name: str
     arguments: str
     signature: str = ""
-    """The provider's signature of the call, to be sent back with it."""
+    """The provider's signature of the call, which must be sent back with it; empty if there is none."""
     repairs: tuple[str, ...] = ()
-    """A line for each thing that was not read as it was written; empty for native calls."""
+    """A line for each repair of a call that the model wrote in its text; empty for calls through the API."""
     error: str = ""
-    """What is wrong with a call that could not be read, with what to send; empty for native calls."""
+    """Why a call in the model's text could not be read, and what to send; empty for calls through the API."""
 
 
 ToolChoice: TypeAlias = Literal["none", "auto", "required"]
@@ -44,12 +44,12 @@ class ModelRequest:
     stop: Sequence[str] = ()
     """Stop sequences; they are not part of the response."""
     max_tokens: int = 0
-    """Maximum tokens of the response; 0 leaves it to the profile and the provider."""
+    """The maximum number of tokens in the response; 0 for the limit in the settings or of the provider."""
     temperature: float | None = None
     tries: int = 0
-    """How often the call is tried at most; 0 leaves it to the model."""
+    """The maximum number of tries; 0 for the model's default."""
     tools_for: Callable[[str], Sequence[dict[str, Any]]] | None = None
-    """Returns `tools` as they are described to another model, by its name; None if they are the same for all."""
+    """Returns `tools` as described for the model with the given name; None if all models get the same `tools`."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class ModelResponse:
     text: str = ""
     reasoning: str = ""
     thinking: tuple[dict[str, Any], ...] = ()
-    """Signed reasoning blocks, to be sent back with the calls they led to."""
+    """Signed reasoning blocks, which must be sent back with the tool calls that followed them."""
     tool_calls: tuple[ToolCall, ...] = ()
     finish_reason: str = "stop"
     usage: Usage = field(default_factory=Usage)
@@ -71,9 +71,9 @@ class ModelResponse:
     incomplete: bool = False
     """The stream broke or was interrupted: the text may be cut, and calls that may be cut are omitted."""
     fallback: str = ""
-    """The model that was called instead of the session's, by its name in the settings; empty if that one answered."""
+    """The name in the settings of the fallback model that responded; empty if the session's own model did."""
     fallback_reason: str = ""
-    """Why: what happened to the models called before."""
+    """What happened to the models that were called before the fallback model."""
 
 
 class Delta(msgspec.Struct, frozen=True):
@@ -81,17 +81,19 @@ class Delta(msgspec.Struct, frozen=True):
 
     kind: Literal["text", "reasoning", "call", "status"]
     text: str
-    """For a call, the beginning of its arguments."""
+    """The new text; for a tool call, the start of its arguments."""
     model: str = ""
-    """In a status, the name in the settings of the model that is called from now on, if it changes."""
+    """In a status, the name in the settings of the fallback model that is called next; otherwise empty."""
     tool: str = ""
-    """The tool that is called."""
+    """The name of the tool that is called."""
     size: int = 0
     """The number of characters of the call's arguments so far."""
 
 
 class Cancel:
-    """A flag that another thread sets; callbacks (to close a socket, for example) run at once, in that thread."""
+    """A flag by which another thread cancels a call; callbacks, such as closing a socket, run in the thread that sets
+    it.
+    """
 
     def __init__(self) -> None:
         self._event = threading.Event()
@@ -130,9 +132,9 @@ class ModelError(WorkbenchError):
     """
 
     def __init__(self, message: str = "", *, kind: str = "", fallback_reason: str = "", model: str = "") -> None:
-        """`kind` is the kind of the `Fault`. `fallback_reason` says, as a predicate of which the model is the subject,
-        why another model may be called instead; it is empty if none may. `model` is the name of the fallback model that
-        failed; it is empty if that was the first one.
+        """`kind` is the kind of the `Fault`. `fallback_reason` says why a fallback model may be called, as a predicate
+        about this model ("is overloaded"); it is empty if none may be called. `model` is the name of the fallback model
+        that failed; it is empty if the session's own model failed.
         """
         super().__init__(message)
         self.kind = kind
@@ -145,7 +147,7 @@ class ContextOverflow(ModelError):
 
 
 class Model(Protocol):
-    """The interface of all models: those behind litellm, the scripted one, and wrappers."""
+    """The interface of all models: those of providers, scripted ones, and wrappers of models."""
 
     name: str
 
@@ -153,7 +155,7 @@ class Model(Protocol):
         """Call the model. Raises ModelError; a canceled call returns the part that arrived, marked `incomplete`."""
 
     def close(self) -> None:
-        """Close connections."""
+        """Close all connections."""
 
 
 def open_early(model: Model) -> None:

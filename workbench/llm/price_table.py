@@ -29,7 +29,7 @@ def entries() -> Iterator[tuple[str, dict[str, Any]]]:
 
 @cache
 def _entries() -> Mapping[str, msgspec.Raw]:
-    """Return the table with its entries as JSON, which takes a sixth of the time and memory; empty if it is missing."""
+    """Return the table with undecoded entries, which takes a sixth of the time and memory; empty if it is missing."""
     spec = importlib.util.find_spec("litellm")
     for directory in (spec.submodule_search_locations or ()) if spec is not None else ():
         try:

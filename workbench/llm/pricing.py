@@ -36,7 +36,7 @@ _LONG = lazy_pattern(r"_above_(\d+)k_tokens$")
 
 
 def _of_length(length: int, prices: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the prices of a request with so many tokens of input; long ones cost more at some providers."""
+    """Return the prices for a request with `length` input tokens; some providers charge more for long requests."""
     if prices.get("price_is_set"):
         return prices
     longer = [(int(match[1]), name) for name in prices if (match := _LONG.search(name))]
@@ -65,5 +65,5 @@ def _price(prices: Mapping[str, Any] | None, name: str) -> float | None:
 
 
 def calls_no_tools(listed: Mapping[str, Any] | None) -> bool:
-    """Return whether the table lists a chat model without tool calling; an unknown model is assumed to have it."""
+    """Return whether this entry of the table is that of a chat model without tool calling; False if there is none."""
     return listed is not None and listed.get("mode") == "chat" and not listed.get("supports_function_calling")

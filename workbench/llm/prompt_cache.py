@@ -1,7 +1,7 @@
-"""Marks up to which a provider caches a request, for providers that cache only what is marked.
+"""Cache marks in requests, for providers that cache a request only up to a mark.
 
-A provider caches a prefix of the request, in the order tools, instructions, messages, and finds it again in a later
-request only if that begins with exactly the same content. Anthropic accepts at most four marks
+A provider caches a prefix of the request, in the order tools, system prompt, messages. A later request uses the cache
+only if it starts with exactly the same content. Anthropic accepts at most four marks
 (https://docs.claude.com/en/docs/build-with-claude/prompt-caching).
 """
 
@@ -14,25 +14,26 @@ from workbench.llm.model import Message
 
 _MARK: Final = {"cache_control": {"type": "ephemeral"}}
 _OWN_FORM: Final = ("anthropic", "azure_ai", "bedrock", "vertex_ai")
-"""litellm's names of the providers that have Claude with the interface of its maker, or one with the same marks."""
+"""The providers (by litellm's names) that offer Claude with Anthropic's API, or another one with the same marks."""
 _OTHER_FORM: Final = ("databricks", "openrouter")
-"""Those that have Claude with OpenAI's interface, where only messages can be marked."""
+"""The providers that offer Claude with OpenAI's API, in which only messages can be marked."""
 
 
 def takes_cache_marks(name: str, provider: str) -> bool:
-    """Return whether the model caches its input only on request: Claude at a provider that passes marks on."""
+    """Return whether requests need cache marks: whether the model is Claude, at a provider that accepts the marks."""
     return provider in (*_OWN_FORM, *_OTHER_FORM) and "claude" in name
 
 
 def takes_marked_tools(provider: str) -> bool:
-    """Return whether the provider's tools can be marked, too."""
+    """Return whether the provider accepts cache marks in the tools, too."""
     return provider in _OWN_FORM
 
 
 def with_marked_messages(messages: Sequence[Message]) -> list[Message]:
-    """Return the messages with marks at the ends of the instructions, of the previous request and of this one.
+    """Return the messages with marks at the ends of the system prompt, of the previous request and of this one.
 
-    At the end of the previous request the provider finds what it has cached, however much has been added since.
+    The mark at the end of the previous request lets the provider find what it cached then, however much has been added
+    since.
     """
     marked = list(messages)
     for index in {0, _end_of_last_request(messages), len(messages) - 1}:
@@ -42,7 +43,7 @@ def with_marked_messages(messages: Sequence[Message]) -> list[Message]:
 
 
 def with_marked_tools(tools: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the tools with a mark at the end, so that other instructions with the same tools find them cached."""
+    """Return the tools with a mark on the last one, so that requests with another system prompt use the same cache."""
     return [*tools[:-1], *({**tool, **_MARK} for tool in tools[-1:])]
 
 

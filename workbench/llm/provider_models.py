@@ -28,7 +28,7 @@ _CHAT: Final = ("chat", "responses")
 
 @dataclass(frozen=True)
 class ListedProvider:
-    """A provider's name for the user, and the base URL below which it lists its models; empty if it has no list."""
+    """A provider's name for the user, and the base URL of its list of models; the URL is empty if it has no list."""
 
     title: str
     base: str = ""
@@ -58,18 +58,20 @@ PROVIDERS: Final = {
 
 
 def provider_at(base_url: str) -> str:
-    """Return the provider whose API is at this URL or below it, by litellm's name; empty for any other server."""
+    """Return litellm's name of the provider whose API has this base URL; empty for any other server."""
     url = endpoint(base_url, "")
     return next((name for name, each in PROVIDERS.items() if each.base and url.startswith(_root_of(each.base))), "")
 
 
 def _root_of(base: str) -> str:
-    """Return the URL without the version of the API at its end, which some users omit."""
+    """Return the URL without a final `/v1`, which some users omit, and with a final slash."""
     return f"{base.removesuffix('/v1')}/"
 
 
 def listed_at(base_url: str, model: str) -> dict[str, Any] | None:
-    """Return the price table's entry for a model at a provider's URL; None for other servers."""
+    """Return the price table's entry for a model at a provider's URL; None if there is none, or if another server has
+    this URL, because its prices are unknown.
+    """
     provider = provider_at(base_url)
     entry = entry_of(f"{provider}/{model}", model) if provider else None
     return entry if entry and entry.get("litellm_provider") == provider else None
@@ -98,7 +100,8 @@ class ModelList:
 def offered_models(provider: str, api_base: str = "", key: str = "", limit: float = LIMIT) -> ModelList:
     """Return the models that the provider, or the server at `api_base`, lists for this key.
 
-    Without an answer, the models in litellm's table are returned, or none for a server of the user's own.
+    If it lists none within `limit` seconds, the models in litellm's table are returned, or none for the user's own
+    server.
     """
     base = api_base or base_in_environment(provider) or PROVIDERS.get(provider, ListedProvider("")).base
     is_own = bool(base) and not is_own_domain(base, provider)
@@ -126,7 +129,10 @@ def catalogue(provider: str) -> tuple[str, ...]:
 
 
 def facts(model: str) -> str:
-    """Return a model's context window and its price per million tokens in and out, if the table has them."""
+    """Return a model's context window and its prices per million input and output tokens, as text: "200k · $3 / $15".
+
+    Empty if the table has neither.
+    """
     entry = entry_of(model, model.partition("/")[2]) or {}
     window, costs = window_of(entry), prices_of(entry)
     price = "" if costs is None else f"${costs[0] * 1e6:.4g} / ${costs[1] * 1e6:.4g}"
@@ -150,11 +156,11 @@ def _suggested_first(provider: str, names: tuple[str, ...] | Mapping[str, None])
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *_: Any, **__: Any) -> None:
-        """Follow no redirect: the key is for this server alone."""
+        """Follow no redirect, because the key must not be sent to another server."""
 
 
 def _live(provider: str, base: str, key: str, limit: float) -> ModelList:
-    """Return the models that a server lists, with the status of its answer."""
+    """Return the models that a server lists, and the HTTP status; no models if the request fails."""
     try:
         request = urllib.request.Request(endpoint(base, "models"), headers=_headers(provider, key))
         with urllib.request.build_opener(_NoRedirect).open(request, timeout=limit) as answer:

@@ -18,22 +18,23 @@ TRIES = 5
 LONGEST = 30.0
 """Seconds after the first failure during which a call is retried before the error is reported."""
 LONGEST_WAIT = 120.0
-"""The limit instead of LONGEST if the provider names the wait; a longer wait is reported as an error at once."""
+"""Replaces LONGEST if the provider says how long to wait; the error is reported at once if that would be too long."""
 
 
 class Patience(msgspec.Struct, frozen=True):
-    """How long a call may take to connect and to stay silent (seconds), and how often it is tried."""
+    """The time limits of a call in seconds, and how often it is tried."""
 
     connect: float = 10.0
     idle: float = 120.0
+    """Seconds without any data."""
     silence: float = 600.0
-    """Seconds without any part of a response; keep-alives do not count as one."""
+    """Seconds without any part of a response; a keep-alive is not one."""
     tries: int = TRIES
     first_wait: float = 1.0
 
     @property
     def timeout(self) -> Any:
-        """The limits of one request, for httpx."""
+        """The time limits of one request as httpx's `Timeout`."""
         import httpx
 
         return httpx.Timeout(connect=self.connect, read=self.idle, write=self.idle, pool=self.connect)
@@ -50,9 +51,10 @@ def with_retries(
     tries: int = TRIES,
     first_wait: float = 1.0,
 ) -> T:
-    """Call until it succeeds. Raises the last Fault, or Cancelled. Waits are shown as a countdown.
+    """Repeat `call` until it succeeds, and return its result. Raises the last Fault, or Cancelled.
 
-    No try begins later than LONGEST seconds after the first failure, or LONGEST_WAIT if the provider names the wait.
+    `on_delta` receives a countdown of each wait. No try starts later than LONGEST seconds after the first failure, or
+    LONGEST_WAIT seconds if the provider says how long to wait.
     """
     failed: float | None = None
     for attempt in range(1, tries + 1):

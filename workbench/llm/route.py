@@ -23,16 +23,16 @@ _PRICES = {
 
 
 class Tuning(msgspec.Struct, frozen=True):
-    """A profile's settings for a model: parameters, prices and context window."""
+    """The settings of a saved model that affect its calls: parameters, prices and context window."""
 
     parameters: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """Parameters of each call, by OpenAI's names."""
     overrides: Mapping[str, Any] = msgspec.field(default_factory=dict)
-    """Entries that override the price table."""
+    """Fields that override those of the model's entry in the price table."""
 
     def of(self, request: ModelRequest) -> dict[str, Any]:
-        """Return the parameters of one call. The request overrides the profile, but of two token limits the lower one
-        applies.
+        """Return the parameters of one call. Those of the request override the settings, but of two limits for tokens
+        the lower one applies.
         """
         wished = dict(self.parameters)
         if request.max_tokens:
@@ -47,7 +47,7 @@ class Tuning(msgspec.Struct, frozen=True):
 
 
 def tuning_of(profile: Profile) -> Tuning:
-    """Return the tuning of a profile."""
+    """Return the tuning that a saved model's settings describe."""
     wished = {
         "temperature": profile.temperature,
         "reasoning_effort": profile.reasoning_effort,
@@ -65,7 +65,7 @@ def tuning_of(profile: Profile) -> Tuning:
 
 @dataclass(frozen=True)
 class Target:
-    """A model, where it is, and how it is called."""
+    """A model with the URL of its server, its key, and the settings of its calls."""
 
     name: str
     api_base: str | None = None
@@ -74,7 +74,8 @@ class Target:
     tuning: Tuning = field(default_factory=Tuning)
 
     def key_for(self, provider: str, base: str | None) -> str | None:
-        """Return the key to send to the provider at this URL; None stands for the provider's own from the environment.
+        """Return the key to send to the provider at this URL; None if the client library is to use the provider's key
+        from the environment.
 
         A server without a configured key gets a placeholder, never a provider's key.
         """
@@ -98,8 +99,10 @@ class Route(Protocol):
         """The price table's entry for the model, or None. Raises Fault if the provider is unknown."""
 
     def stream(self, request: ModelRequest) -> Generator[Chunk | None]:
-        """Send a request and yield the chunks of its response in OpenAI's format, then None where the connection must
-        be read to its end for reuse. Raises Fault, or an exception that `fault_of` classifies.
+        """Send a request and yield the chunks of its response in OpenAI's format.
+
+        May finally yield None: then the response is complete, and resuming the generator reads the connection to its
+        end for reuse. Raises Fault, or an exception that `fault_of` classifies.
         """
 
     def open_early(self) -> None:
@@ -107,7 +110,7 @@ class Route(Protocol):
 
 
 def options_of(request: ModelRequest) -> dict[str, Any]:
-    """Return the fields of a request other than its messages, without those at their defaults."""
+    """Return the request's tools, tool choice and stop sequences as OpenAI's fields; defaults are omitted."""
     stop = {"stop": list(request.stop)} if request.stop else {}
     if not request.tools:
         return stop

@@ -1,6 +1,7 @@
-"""Signed reasoning: a provider requires its reasoning blocks to be sent back with the calls they led to.
+"""Signed reasoning, which a provider requires to be sent back together with the tool calls that followed it.
 
-Anthropic's models send thinking blocks, Gemini's one signature per call. No other provider can read either.
+Anthropic's models send signed thinking blocks, Gemini's models one signature per call. Each is of use only to the
+provider that sent it.
 """
 
 from __future__ import annotations
@@ -11,17 +12,17 @@ from typing import Any
 from workbench.llm.model import Message
 
 BLOCKS = "thinking_blocks"
-"""The field of a message for its thinking blocks; it is set, but empty, if only calls are signed, so that signed
-messages are found quickly.
+"""The field of a message for its thinking blocks; it is an empty list if only calls are signed, so that signed messages
+are found quickly.
 """
 SIGNER = "signed_by"
-"""The field of a signed message for the fallback model that signed it; it is never sent."""
+"""The field of a signed message with the name of the fallback model that signed it; it is never sent."""
 FIELDS = "provider_specific_fields"
 SIGNATURE = "thought_signature"
 AFTER = "after"
-"""The field of a block for how many characters of the text precede it; omitted if none do, and never sent."""
+"""The field of a block with the number of characters of the answer's text before it; omitted if 0, and never sent."""
 _IN_ID = "__thought__"
-"""litellm appends a Gemini signature to the ID of the call, after this separator."""
+"""The separator after which litellm appends a Gemini signature to the ID of a call."""
 
 
 class ThinkingBlocks:
@@ -32,7 +33,7 @@ class ThinkingBlocks:
         self._is_open = False
 
     def add(self, pieces: object, text_before: Callable[[], str] = str) -> None:
-        """Add the blocks of one chunk; anything else is ignored. `text_before` returns the answer's text so far."""
+        """Add the pieces of blocks in one chunk; anything else is ignored. `text_before` returns the text so far."""
         for piece in pieces if isinstance(pieces, list) else ():
             if isinstance(piece, dict) and piece.get("type") == "redacted_thinking":
                 self._begin({"type": "redacted_thinking", "data": piece.get("data", "")}, text_before)
@@ -43,7 +44,7 @@ class ThinkingBlocks:
                 self._add_piece(str(piece.get("thinking") or ""), str(piece.get("signature") or ""))
 
     def _begin(self, block: dict[str, Any], text_before: Callable[[], str]) -> None:
-        # Blanks at the beginning of an answer are not sent back.
+        # Whitespace at the start of an answer is not sent back.
         after = len(text_before().lstrip())
         self._blocks.append({**block, AFTER: after} if after else block)
 
@@ -67,30 +68,33 @@ def signature_of(piece: dict[str, Any]) -> str:
 
 
 def bare_id(call_id: str) -> str:
-    """Return the ID of a call without the signature."""
+    """Return the ID of a call without a signature that litellm appended to it."""
     return call_id.partition(_IN_ID)[0]
 
 
 def unsigned(messages: Sequence[Message]) -> list[Message]:
-    """Return the messages without signatures, for a model that did not sign them."""
+    """Return the messages without thinking blocks and signatures, for a model that did not sign them."""
     return [_unsigned(message) if BLOCKS in message else message for message in messages]
 
 
 def signed_for(messages: Sequence[Message], signer: str = "") -> list[Message]:
-    """Return the messages with the signatures of one model only: a fallback model, or else the session's own."""
+    """Return the messages with the signed reasoning of one model only.
+
+    That is the fallback model named `signer` or, if it is empty, the session's own model.
+    """
     return [_signed_for(message, signer) if BLOCKS in message else message for message in messages]
 
 
 def without_positions(messages: Sequence[Message]) -> list[Message]:
-    """Return the messages without the positions of thinking blocks, which then precede the text."""
+    """Return the messages without the positions of thinking blocks, which are then sent before the text."""
     return [_without_positions(message) if _has_positions(message) else message for message in messages]
 
 
 def in_written_order(messages: Sequence[Message]) -> list[Message]:
-    """Return the messages with thinking that followed a text as parts of the content, where the model had it.
+    """Return the messages with thinking blocks as parts of the content, at the positions where the model wrote them.
 
-    Anthropic rejects thinking that has been moved. litellm loses redacted thinking among the parts, so an answer that
-    has any is sent with its thinking first.
+    This is needed where thinking follows text, because Anthropic rejects thinking that has been moved. litellm loses
+    redacted thinking among such parts, so an answer with redacted thinking is sent with all its thinking first.
     """
     return [_in_written_order(message) if _has_positions(message) else message for message in messages]
 
@@ -108,7 +112,7 @@ def _in_written_order(message: Message) -> Message:
     plain = _without_positions(message)
     if any(block["type"] != "thinking" for block in plain[BLOCKS]):
         return plain
-    # litellm reads the field only to see that there is thinking.
+    # The field is kept because litellm reads it to see whether there is thinking.
     return {**plain, "content": list(_parts(message, plain[BLOCKS]))}
 
 

@@ -1,4 +1,4 @@
-"""Server-sent events parsed from raw bytes, for streams that `client` reads itself."""
+"""Parses server-sent events from raw bytes, for streams that litellm does not parse."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from workbench.llm.stream_decoder import BROKEN, DONE, MARK, BrokenStream, event
 def read_chunks(pieces: Iterable[bytes]) -> Iterator[dict[str, Any]]:
     """Yield the JSON objects of a stream.
 
-    Comments (keep-alives) are dropped. Raises BrokenStream if the stream ends without the end mark or a finish reason,
-    or holds anything but whole JSON objects.
+    Comments (keep-alives) are dropped. Raises BrokenStream if the stream ends with neither an end mark nor a finish
+    reason, or contains anything but complete JSON objects.
     """
     finished = False
     for chunk in (value for event in events_of(pieces) for _, value in event.values()):
@@ -29,8 +29,9 @@ def read_chunks(pieces: Iterable[bytes]) -> Iterator[dict[str, Any]]:
 
 
 def whole_answer(data: bytes) -> dict[str, Any]:
-    """Return the response of a server that does not stream. Raises Fault for any other content, and BrokenStream if the
-    response is cut or the provider failed.
+    """Return the response of a server that does not stream.
+
+    Raises BrokenStream if it is cut off or the provider failed, and Fault for an error or any other content.
     """
     text = text_of(data).removeprefix(MARK).strip()
     answer = parsed(text)

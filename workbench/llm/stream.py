@@ -1,4 +1,4 @@
-"""Joins the chunks of a streamed response; used by `client` for every provider.
+"""Joins the chunks of a streamed response; used by `call` for every provider.
 
 No chunk is trusted to have the right types: values of other types are ignored.
 """
@@ -19,13 +19,13 @@ from workbench.protocol.usage import Usage
 from workbench.text import well_formed
 
 _MOST_CHARACTERS = 2_100_000
-"""The most characters stored of one call's arguments: a little more than the agent accepts."""
+"""The maximum number of characters stored of a call's arguments: a little more than the agent accepts."""
 _MOST_IN_ALL = 4_000_000
-"""The most characters of one response: several times the longest that models send."""
+"""The maximum number of characters in a response: several times the longest that models send."""
 _HEAD = 400
-"""The most characters at the beginning of a call's arguments that are passed on while the call is written."""
+"""The number of characters at the start of a call's arguments that are passed on while the call arrives."""
 _OF_A_CALL = 200
-"""The size, in characters, that a call counts for besides its name and arguments."""
+"""The characters that each call adds to the size of the response, besides its name and arguments."""
 
 
 class _Call(msgspec.Struct):
@@ -37,7 +37,7 @@ class _Call(msgspec.Struct):
     head: str = ""
 
     def add(self, text: str) -> int:
-        """Store the text unless there is already too much; return how much was stored."""
+        """Store the text unless too much is stored already; return the number of characters stored."""
         if self.size > _MOST_CHARACTERS:
             return 0
         self.parts.append(text)
@@ -74,7 +74,7 @@ class Joiner:
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
-        """The tool calls so far, in the order they began."""
+        """The tool calls so far, in the order in which they started."""
         return tuple(
             ToolCall(well_formed(call.id), well_formed(call.name), joined(call.parts), well_formed(call.signature))
             for call in self._calls
@@ -87,11 +87,11 @@ class Joiner:
 
     @property
     def is_too_long(self) -> bool:
-        """Whether more has arrived than any real response holds, so the stream may be endless."""
+        """Whether more has arrived than any real response contains, so the stream may be endless."""
         return self._size > _MOST_IN_ALL
 
     def add(self, chunk: dict[str, Any]) -> list[Delta]:
-        """Add one chunk; return its additions to text and reasoning, and the progress of the calls it adds to."""
+        """Add one chunk; return the text and reasoning that it adds, and the progress of the calls that it extends."""
         self.id = self.id or _str(chunk.get("id"))
         self.model = self.model or _str(chunk.get("model"))
         if isinstance(chunk.get("usage"), dict):
@@ -133,8 +133,8 @@ class Joiner:
         return call
 
     def _call_of(self, piece: dict[str, Any], is_named: bool) -> _Call:
-        """Return the call that a piece belongs to; servers that send index 0 or none for every call are told apart by
-        ID.
+        """Return the call that a piece belongs to; if a server sends index 0 for every call, a new ID starts a new
+        call, and if it sends no index, a new name does.
         """
         index, call_id = piece.get("index"), bare_id(_str(piece.get("id")))
         if not isinstance(index, int):
@@ -148,7 +148,7 @@ class Joiner:
 
 
 def choice_of(choices: object) -> dict[str, Any]:
-    """Return the choice with index 0 or without index, the only one requested; empty if the chunk has none."""
+    """Return the choice with index 0 or without an index, the only one requested; empty if there is none."""
     for choice in choices if isinstance(choices, list) else ():
         if isinstance(choice, dict) and not choice.get("index"):
             return choice
@@ -156,12 +156,12 @@ def choice_of(choices: object) -> dict[str, Any]:
 
 
 _FAILED = ("error", "network_error")
-"""Finish reasons of a response that the provider failed to complete: OpenRouter's and Zhipu's."""
+"""The finish reasons of OpenRouter and Zhipu for a response that they failed to complete."""
 
 
 def checked(chunk: Any) -> dict[str, Any]:
-    """Return the chunk. Raises Fault for an error within the stream, and BrokenStream if the provider failed or the
-    value is not a chunk.
+    """Return the chunk after checking it. Raises Fault if it reports an error, and BrokenStream if it says that the
+    provider failed, or is not a JSON object.
     """
     if not isinstance(chunk, dict):
         raise BrokenStream("the answer is not a JSON object")
@@ -175,13 +175,13 @@ def checked(chunk: Any) -> dict[str, Any]:
 
 
 def _status(code: object) -> int | None:
-    """Return the HTTP status that an error names, or None; other codes are the provider's own."""
+    """Return an error's code if it is an HTTP status from 400 to 599; None for any other code."""
     number = int(code) if isinstance(code, str) and re.fullmatch(r"[45]\d\d", code) else code
     return number if isinstance(number, int) and 400 <= number < 600 else None
 
 
 def joined(parts: list[str]) -> str:
-    """Return the parts as one well-formed text; a character split into two surrogates is joined again."""
+    """Return the parts as one well-formed text; surrogates that form one character are joined."""
     text = "".join(parts)
     if not text.isascii():
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -210,7 +210,7 @@ def read_usage(usage: dict[str, Any]) -> Usage:
 
 
 def is_count(value: object) -> TypeGuard[int]:
-    """Return whether the value is a number of tokens."""
+    """Return whether the value can be a number of tokens: an integer that is not negative."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 

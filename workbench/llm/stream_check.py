@@ -1,5 +1,5 @@
-"""Checks streamed bodies before litellm reads them, because it silently drops pieces that it cannot parse and mistakes
-a web page, or an answer that the provider broke off, for a complete answer.
+"""Checks streamed bodies before litellm reads them, because litellm silently drops pieces that it cannot parse, and
+mistakes a web page, or an answer that the provider broke off, for a complete answer.
 
 Each piece is passed on once it is complete, as one line of JSON, which all of litellm's parsers accept. Binary streams
 (Bedrock's) have checksums of their own.
@@ -29,9 +29,9 @@ _LINE_ENDS = {"\u2028": "\\u2028", "\u2029": "\\u2029", "\x85": "\\u0085"}
 
 
 def check_body(response: Any) -> None:
-    """Make the body of a streamed response raise BrokenStream at a piece that is broken; a response hook of httpx.
+    """Make the body of a streamed response raise an error at a malformed piece. Raises NotAnEndpoint for a web page.
 
-    Raises NotAnEndpoint for a web page.
+    This is a response hook of httpx.
     """
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if response.is_success and "html" in kind:
@@ -48,7 +48,7 @@ def _check_for(kind: str) -> Callable[[Iterable[bytes]], Iterator[bytes]] | None
 def whole_events(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """Yield each event once it is complete; anything after the end mark is read and dropped.
 
-    Raises what `checked` raises.
+    Raises BrokenStream for a malformed event, and the errors of `checked`.
     """
     for event in events_of(pieces):
         values = event.values()
@@ -61,7 +61,7 @@ def whole_events(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _readable(text: str, value: Any) -> str:
-    """Return the JSON of a chunk in a form that the library can read. Raises what `checked` raises."""
+    """Return the JSON of a chunk, changed if litellm could not read it. Raises the errors of `checked`."""
     if not isinstance(value, dict):
         return text
     changes = dict(_changes(checked(value)))
@@ -69,7 +69,7 @@ def _readable(text: str, value: Any) -> str:
 
 
 def _changes(chunk: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield, with empty values instead, the fields of a chunk that make the library fail."""
+    """Yield the fields of a chunk with which litellm fails, each with a value to send instead."""
     usage, choices = chunk.get("usage"), chunk.get("choices", [])
     if isinstance(usage, dict) and not all(is_count(usage.get(name, 0)) for name in _COUNTS):
         yield "usage", None
@@ -80,7 +80,7 @@ def _changes(chunk: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def whole_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield each line of JSON once it is complete."""
+    """Yield each line of JSON once it is complete. Raises BrokenStream for a line that is not JSON."""
     for line in lines_of(pieces):
         if line.strip() and parsed(line.strip()) is BROKEN:
             raise BrokenStream("the stream contains a line that is not JSON")
@@ -88,7 +88,7 @@ def whole_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _on_one_line(text: str) -> str:
-    """Return JSON without line ends, which are whitespace in JSON, and without characters that are taken for them."""
+    """Return the same JSON without line ends and without other characters at which httpx would split the line."""
     text = text.replace("\n", " ")
     for character, escape in _LINE_ENDS.items():
         text = text.replace(character, escape)

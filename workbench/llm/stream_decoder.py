@@ -1,7 +1,7 @@
 """Decodes streamed bodies: server-sent events and lines of JSON; used by `sse` and `stream_check`.
 
-A piece that is not JSON, or whose UTF-8 is cut, shows that bytes are missing: the stream is broken. Bytes that are
-never valid in UTF-8 are an error of the provider and become U+FFFD.
+A piece that is not JSON, or that contains an incomplete UTF-8 character, shows that bytes are missing: the stream is
+broken. Bytes that are never valid in UTF-8 are an error of the provider and become U+FFFD.
 
 Source of the format: https://html.spec.whatwg.org/multipage/server-sent-events.html.
 """
@@ -17,25 +17,25 @@ import msgspec
 from workbench.lazy_pattern import lazy_pattern
 
 DONE = "[DONE]"
-"""The mark that ends a stream of OpenAI's."""
+"""The mark at the end of a stream in OpenAI's format."""
 BROKEN: Final = object()
 MARK: Final = "\ufeff"
 """The byte order mark that some servers send first."""
 _FIELD = lazy_pattern(r"(?:data|event|id|retry|):|(?:data|event|id|retry)\Z")
 _HEARTBEAT = lazy_pattern(r"event: ?(?:ping|heartbeat|keep-?alive)\Z")
 _IN_NO_TEXT = lazy_pattern(rb"[\xc0\xc1\xf5-\xff]|\xed[\xa0-\xbf][\x80-\xbf]")
-"""Bytes that no UTF-8 has, and encoded surrogates."""
+"""Bytes that never occur in UTF-8, and encoded surrogates."""
 _REPLACEMENT = "\ufffd".encode()
 
 
 class BrokenStream(Exception):
-    """The bytes are not a stream of pieces, or end before the response does."""
+    """A streamed response is malformed, or ends before it is complete."""
 
 
 def lines_of(pieces: Iterable[bytes]) -> Iterator[str]:
     """Yield the lines of a body without their ends (LF, CR or CRLF) and without a byte order mark.
 
-    Raises BrokenStream if the UTF-8 of a line is cut.
+    Raises BrokenStream if a line contains an incomplete UTF-8 character.
     """
     lines = _raw_lines(pieces)
     for first in lines:
@@ -61,14 +61,14 @@ def _raw_lines(pieces: Iterable[bytes]) -> Iterator[str]:
 
 
 def _line(waiting: list[bytes]) -> str:
-    """Return the line that consists of these parts, and clear them."""
+    """Return the line that consists of the parts in `waiting`, and empty that list."""
     raw = b"".join(waiting).rstrip(b"\r\n")
     waiting.clear()
     return text_of(raw)
 
 
 def text_of(raw: bytes) -> str:
-    """Decode the bytes as UTF-8. Raises BrokenStream if a character is cut."""
+    """Decode the bytes as UTF-8. Raises BrokenStream if a character is incomplete."""
     try:
         return _IN_NO_TEXT.sub(_REPLACEMENT, raw).decode()
     except UnicodeDecodeError as error:
@@ -82,10 +82,9 @@ class ServerEvent(msgspec.Struct):
     data: list[str] = msgspec.field(default_factory=list)
 
     def values(self) -> list[tuple[str, Any]]:
-        """Return the data as JSON values, each with its text: one for all data lines, or one per line; an end mark is
-        DONE.
+        """Return pairs of text and JSON value: one for all data lines together or, if that is not JSON, one per line.
 
-        Raises BrokenStream if it is neither.
+        The value of an end mark is DONE; a heartbeat has no values. Raises BrokenStream if a line is not JSON either.
         """
         whole = "\n".join(self.data).strip()
         values = [(whole, parsed(whole))] if whole else []
@@ -99,7 +98,7 @@ class ServerEvent(msgspec.Struct):
 
 
 def events_of(pieces: Iterable[bytes]) -> Iterator[ServerEvent]:
-    """Yield the events of a body; a line without a field continues JSON that is incomplete, as Gemini sends it."""
+    """Yield the events of a body; a line without a field name continues incomplete JSON, as Gemini sends it."""
     event, is_open = ServerEvent(), None
     for line in lines_of(pieces):
         if line.startswith("data:"):

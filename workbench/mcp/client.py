@@ -1,4 +1,4 @@
-"""The client of one server: accepts calls from any thread, with timeouts, over one connection per process."""
+"""The client of one MCP server: accepts calls from any thread, with timeouts, over one connection per process."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class LoopThread:
         self._thread: threading.Thread | None = None
 
     def acquire(self) -> None:
-        """Count one more user; the first one starts the loop."""
+        """Add a user; the first one starts the loop."""
         with self._lock:
             self._users += 1
             if self._loop is None:
@@ -47,7 +47,7 @@ class LoopThread:
                 self._thread.start()
 
     def release(self) -> None:
-        """Count one user fewer; the last one ends the loop."""
+        """Remove a user; the last one ends the loop."""
         with self._lock:
             self._users -= 1
             if self._users or self._loop is None or self._thread is None:
@@ -89,7 +89,9 @@ _CHANGED = (
 
 
 class MCPClient:
-    """Calls one server. A process has one instance per server; when its last user closes it, the server ends."""
+    """Makes the calls to one server. A process has one instance per server; the server ends when the last user of the
+    instance closes it.
+    """
 
     _open: dict[tuple[str, ...], MCPClient] = {}  # noqa: RUF012 - of the process
     _lock = threading.Lock()
@@ -105,10 +107,10 @@ class MCPClient:
 
     @classmethod
     def opened(cls, server: ServerConfig, pins: PinStore, launcher: Launcher | None = None) -> MCPClient:
-        """Return this process's client for a server and count one more user; the first request starts the server, with
-        the launcher of the first user.
+        """Return this process's client for a server and add a user; the first request starts the server, with the
+        launcher of the first user.
 
-        Only sessions in one workspace share a server inside a sandbox.
+        A server inside a sandbox is shared only by sessions in the same workspace.
         """
         inside = server.workspace if launcher is not None and server.is_confined else ""
         key = (server.key, str(pins.directory), inside)
@@ -122,7 +124,10 @@ class MCPClient:
         return client
 
     def connect(self) -> Future[None]:
-        """Start the server if necessary and read its lists. The returned future raises ServerFailed if that fails."""
+        """Start the server if necessary, and read its lists of tools, prompts and resources.
+
+        The returned future raises ServerFailed if that fails.
+        """
         return self._submit(_nothing)
 
     def call_tool(
@@ -135,7 +140,8 @@ class MCPClient:
         """Call a tool and return a future for its result.
 
         The future raises ServerFailed, ServerGone, CallTimedOut or CallRefused; a call is refused if `definition` is
-        not the approved one. `handler` answers the server's requests during the call.
+        not the approved one. `on_progress` receives lines about the progress, `handler` answers the server's requests
+        during the call.
         """
         name = definition["name"]
 
@@ -159,7 +165,7 @@ class MCPClient:
         return self._submit(read)
 
     def get_prompt(self, name: str, arguments: dict[str, str]) -> Future[t.GetPromptResult]:
-        """Get a prompt and return a future for its messages."""
+        """Get a prompt and return a future for its messages; the caller limits the time."""
         return self._submit(lambda client: client.get_prompt(name, arguments))
 
     def _submit(self, work: Callable[[Client], Awaitable[T]]) -> Future[T]:
@@ -176,7 +182,10 @@ class MCPClient:
 
     @property
     def is_asking(self) -> bool:
-        """Whether a request or a connection of the server waits for the user; meanwhile no call times out."""
+        """Whether the user is asked about a request of the server, or a host that it wants to reach.
+
+        No call times out meanwhile.
+        """
         return self._requests.is_asking
 
     @property

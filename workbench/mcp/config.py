@@ -38,9 +38,10 @@ _NOT_IDENTITY = {
 """Fields that do not identify a server; its approvals are stored under the hash of all other fields."""
 _NAME = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,40}")
 _VARIABLE = lazy_pattern(r"\$\{(?:env:|input:)?([\w./-]+)(?::-([^}]*))?\}")
-"""A variable as shells write it, or as Cursor and VS Code do: `${env:NAME}`, `${input:name}`, `${workspaceFolder}`."""
+"""Matches a variable as in shells, or as in Cursor and VS Code: `${env:NAME}`, `${input:name}`, `${workspaceFolder}`.
+"""
 _TABLES = (("mcpServers",), ("servers",), ("mcp", "servers"), ("mcp",), ("context_servers",), ("extensions",))
-"""Where files of other programs have their table of servers."""
+"""The keys under which the files of various programs contain their table of servers."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +67,9 @@ class ServerConfig:
     start_seconds: float = START_SECONDS
     call_seconds: float = CALL_SECONDS
     ask_seconds: float = ASK_SECONDS
-    """How long a request from the server waits for the user's answer."""
+    """The maximum time that a request from the server waits for the user's answer."""
     first_wait_seconds: float = FIRST_WAIT_SECONDS
-    """How long the first model call waits for the tools of a server that has never been connected before."""
+    """The maximum time that the first model call waits for the tools of a server that was never connected before."""
     sampling: bool = True
     """Whether the server may request model responses; the user approves each request."""
     elicitation: bool = True
@@ -80,16 +81,16 @@ class ServerConfig:
     problem: str = ""
     """Why the server is off although it is configured; empty if it can be used."""
     notices: tuple[str, ...] = ()
-    """A line for each part of the configuration that has no effect."""
+    """Lines for the user about keys that have no effect, values that had to be interpreted, and a changed name."""
     hidden_tools: frozenset[str] = frozenset()
     only_tools: frozenset[str] = frozenset()
     """The only tools that are offered; empty if all are."""
     tries_sse: bool = False
-    """Whether the older transport (SSE) is tried if the URL does not speak the newer one."""
+    """Whether the older transport (SSE) is tried if the server at the URL does not speak streamable HTTP."""
 
     @property
     def key(self) -> str:
-        """The hash that identifies the server's record: a different command, URL or directory is a different server."""
+        """The hash under which the server's approvals are stored; another command, URL or directory changes it."""
         identity = {
             name: value
             for name, value in asdict(self).items()
@@ -98,7 +99,7 @@ class ServerConfig:
         return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:32]
 
     def offers(self, tool: str) -> bool:
-        """Return whether the configuration leaves this tool of the server enabled."""
+        """Return whether the configuration allows this tool of the server to be offered."""
         return tool not in self.hidden_tools and (not self.only_tools or tool in self.only_tools)
 
     @property
@@ -108,7 +109,7 @@ class ServerConfig:
 
     @property
     def program(self) -> str:
-        """What a local server is called where it wants to reach a host."""
+        """The name of a local server in questions about a host that it wants to reach."""
         return f"{SERVER} {self.name}"
 
     @property
@@ -157,7 +158,10 @@ def read_file(file: Path) -> dict[str, Any]:
 
 
 def servers_of(data: Any, source: str) -> dict[str, Any]:
-    """Return the servers of a configuration by name, not validated yet. Raises UsageError if it holds none."""
+    """Return the servers of a configuration by name, not validated yet. Raises UsageError if there is no table of them.
+
+    `source` is the name of the file in that error.
+    """
     for keys in _TABLES:
         table = data
         for key in keys:
@@ -176,7 +180,9 @@ _KIND_LISTS = {"sse_servers": "sse", "stdio_servers": "stdio", "shttp_servers": 
 
 
 def _by_kind(data: Any) -> dict[str, Any]:
-    """Return the servers in OpenHands' lists by transport; one without a name has that of its host."""
+    """Return the servers in OpenHands' lists, which has one list for each transport; a server without a name gets that
+    of its host.
+    """
     servers: dict[str, Any] = {}
     for key, kind in _KIND_LISTS.items():
         listed = data.get(key) if isinstance(data, dict) else None
@@ -213,7 +219,10 @@ def _is_server(value: Any) -> bool:
 
 
 def by_name(table: Any, source: str) -> dict[str, Any]:
-    """Return the servers by name, from a table, or from a list in which each server has a name. Raises UsageError."""
+    """Return the servers by name, from a table, or from a list in which each server has a name.
+
+    Raises UsageError if `table` is neither; `source` is the name of the file in that error.
+    """
     if isinstance(table, list) and all(isinstance(each, dict) and isinstance(each.get("name"), str) for each in table):
         return {each["name"]: each for each in table}
     if not isinstance(table, dict):
@@ -222,7 +231,7 @@ def by_name(table: Any, source: str) -> dict[str, Any]:
 
 
 def _as_table(value: Any) -> Any:
-    """Return the table of a server that is written as a URL, a command line or a list of words."""
+    """Return the table of a server that is written as a URL, a command line or a list of words; else `value` itself."""
     if isinstance(value, str) and value.strip():
         return {"url" if "://" in value.split()[0] else "command": value}
     return {"command": value} if isinstance(value, list) and value else value
@@ -248,7 +257,7 @@ def _read(table: Mapping[str, Any], source: str, directory: str, *, runs_there: 
 
 
 def allowed_name(name: str) -> str:
-    """Return the name used for a server: letters, digits, `-`, `_` and `.`, at most 41."""
+    """Return the name to use for a configured server: at most 41 letters, digits, `-`, `_` and `.`."""
     plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip("-_.")[:41]
     return name if _NAME.fullmatch(name) else plain or "server"
 
@@ -259,8 +268,8 @@ _ON_BY_DEFAULT: Final = {"sampling": "sampling", "elicitation": "elicitation", "
 def read_server(name: str, value: Any, source: str, directory: str, *, runs_there: bool = False) -> ServerConfig:
     """Return the configuration of one server. Raises UsageError with the reason if it is invalid.
 
-    A `cwd` in `value` is relative to `directory`. Without a `cwd`, a server runs in `directory` if `runs_there` is
-    true; it is true for projects that the user trusts, and for files in the formats of other programs.
+    A `cwd` in `value` is relative to `directory`. A server without a `cwd` runs in `directory` if `runs_there` is set,
+    which is the case for projects that the user trusts, and for files in the formats of other programs.
     """
     if not isinstance(value := _as_table(value), Mapping):
         raise UsageError("it must be a table")
@@ -330,7 +339,9 @@ def _check_target(kind: Kind, table: Mapping[str, Any]) -> None:
 
 
 def variables_of(server: ServerConfig, env: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the variables that the configuration may name: those of the environment, and some of editors."""
+    """Return the variables that the configuration may refer to: the environment, and `workspaceFolder` and others that
+    editors define.
+    """
     own = {
         "workspaceFolder": server.workspace,
         "workspaceRoot": server.workspace,
@@ -387,7 +398,7 @@ def server_environment(server: ServerConfig, env: Mapping[str, str]) -> dict[str
 
 
 def secrets_of(server: ServerConfig, env: Mapping[str, str]) -> dict[str, str]:
-    """Return the values to mask, by name: headers, the client secret, and all values that are named like a key."""
+    """Return the values to mask, by name: headers, the client secret, and each value whose name suggests a secret."""
     secrets: dict[str, str] = {}
     for name, value in server.headers.items():
         if name.lower() not in ("accept", "content-type", "user-agent"):

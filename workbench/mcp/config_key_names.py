@@ -1,4 +1,4 @@
-"""Other programs' names for the keys of an MCP server's configuration, and the keys that are ignored."""
+"""The names that other programs give to the keys of a server's configuration, and the keys that have no effect here."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NEEDLESS: Final = {
     *("$schema", "_comment", "comment", "//", "name", "title", "displayName", "display_name"),
     *("keep_alive", "alwaysLoad", "sse_read_timeout", "bundled", "source"),
 }
-"""Keys that say nothing, or only what is true anyway: a server is kept running, and all of its tools are offered."""
+"""Keys that are ignored without a notice: they say nothing, or what is always so here (a server is kept running)."""
 APPROVALS: Final = {
     *("autoApprove", "alwaysAllow", "trust", "autoStart", "auto_approve", "always_allow", "autoApproveAll", "yolo"),
     *("allowedTools", "allow", "permissions", "approval", "approval_mode", "default_tools_approval_mode", "trusted"),

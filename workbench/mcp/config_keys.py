@@ -1,8 +1,8 @@
-"""Rewrites the configuration of a server as other programs write it into the keys that `config` reads.
+"""Converts other programs' configurations of a server to the keys that `config` reads.
 
 FastMCP, Claude Code, Cursor, VS Code, Cline, Roo, Windsurf, Gemini, Goose, Zed, opencode, Codex, Continue and others
-write the same facts in different ways. A key that is unknown here is omitted with a notice and never makes a server
-unusable. Keys that grant approvals in another program (`autoApprove`, `alwaysAllow`, `trust`) have no effect.
+use different keys for the same settings. An unknown key is ignored with a notice and never makes a server unusable.
+Keys that grant approvals in another program (`autoApprove`, `alwaysAllow`, `trust`) have no effect.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from workbench.mcp.config_key_names import APPROVALS, NEEDLESS, SYNONYMS
 
 LONGEST_SECONDS = 86_400
 _MILLISECONDS = 1_000
-"""In files of other programs, a timeout of at least this much is in milliseconds, as most of them write it."""
+"""In files of other programs, a timeout of at least this number is in milliseconds, which most of them use."""
 
 _TYPES: Final = {
     "stdio": "stdio",
@@ -31,7 +31,7 @@ _TYPES: Final = {
     "sse": "sse",
     "remote": "",
 }
-"""The transport of each type, without its hyphens; a remote server has one of two."""
+"""The transport for each type (in lower case, without hyphens); a remote server may have either HTTP transport."""
 _UNSUPPORTED: Final = ("ws", "websocket", "builtin", "inlinepython", "frontend", "platform", "inprocess")
 _NUMBERS: Final = ("timeout", "startTimeout", "askTimeout", "firstWait")
 _SWITCHES: Final = ("enabled", "disabled", "sampling", "elicitation", "sandbox")
@@ -42,7 +42,9 @@ _KEY_LENGTH = 40
 
 @dataclass
 class Normalized:
-    """A server in the keys of `config`, the keys and values that were omitted, and any reason that it is unusable."""
+    """The result of the conversion: `table` has the keys that `config` reads, `ignored` lists the keys without effect,
+    `notes` the values that had to be interpreted; `problem` says why the server cannot be used.
+    """
 
     table: dict[str, Any] = field(default_factory=dict)
     ignored: list[str] = field(default_factory=list)
@@ -52,11 +54,11 @@ class Normalized:
     only_tools: tuple[str, ...] = ()
     tries_sse: bool = False
     timed: set[str] = field(default_factory=set)
-    """Numbers that were written with a unit."""
+    """The keys of numbers that were written with a unit, such as `"30s"`."""
 
     @property
     def notices(self) -> Iterator[str]:
-        """One line that names all keys without effect, and one for each value that had to be interpreted."""
+        """A line about the keys without effect and the values that had to be interpreted, or nothing."""
         approvals = [key for key in self.ignored if key in APPROVALS]
         others = [key for key in self.ignored if key not in APPROVALS]
         parts = [f"{_listed(approvals)} without effect: what may run is decided here"] if approvals else []
@@ -66,9 +68,10 @@ class Normalized:
 
 
 def normalized(value: Mapping[str, Any], *, is_foreign: bool, directory: str = ".") -> Normalized:
-    """Return a server with the keys that `config` reads; timeouts in a foreign file may be in milliseconds.
+    """Return a server's configuration with the keys that `config` reads.
 
-    Relative paths start at `directory`.
+    `is_foreign` says that the file has the format of another program, so timeouts may be in milliseconds. Relative
+    paths start at `directory`.
     """
     result = Normalized()
     if isinstance(value.get("transport"), Mapping):  # the whole server may be in it
@@ -91,7 +94,7 @@ def _listed(keys: Iterable[str]) -> str:
 
 
 def _renamed(value: Mapping[str, Any], result: Normalized) -> Iterator[tuple[str, Any]]:
-    """Yield each entry under our key; an absent value (null) and a second key with the same meaning are omitted."""
+    """Yield each entry under our key; entries that are null, and second keys with the same meaning, are omitted."""
     for key, part in value.items():
         name = SYNONYMS.get(key, key)
         if part is None or key in NEEDLESS:
@@ -120,7 +123,7 @@ def _string(key: str, part: Any, result: Normalized) -> None:
 
 
 def _completed_url(text: str, result: Normalized) -> str:
-    """Return a URL with its scheme: without one, https, or http for this machine."""
+    """Return the URL; if it has no scheme, `https://` is added, or `http://` for a server on this machine."""
     if not _NO_SCHEME.fullmatch(text):
         return _SCHEME.sub(lambda scheme: scheme[0].lower(), text)
     host = text.removeprefix("//")
@@ -132,7 +135,7 @@ def _completed_url(text: str, result: Normalized) -> str:
 _LONGEST_URL = 80
 _SCHEME: Final = lazy_pattern(r"\Ahttps?://", re.IGNORECASE)
 _NO_SCHEME: Final = lazy_pattern(r"(?://)?(?:\[[0-9A-Fa-f:.]+\]|[\w-]+(?:\.[\w-]+)*)(?::\d{1,5})?(?:[/?#]\S*)?")
-"""A host, possibly with a port, a path and a query; a URL with a login before the host is not completed."""
+"""Matches a host, possibly with a port, a path and a query; it may not be preceded by a user name or password."""
 _THIS_MACHINE: Final = lazy_pattern(r"(?:localhost|127(?:\.\d+){3}|0\.0\.0\.0|\[::1?\])(?:[:/?#]|$)", re.IGNORECASE)
 
 
@@ -157,7 +160,7 @@ _HARMLESS: Final = lazy_pattern(r"""(?:[^$`|&;<>()*?~#!{}\\\n]|\$\{[^}\s]*\})+""
 
 
 def _split_command(result: Normalized, directory: str) -> None:
-    """Split a program and its arguments in one text, unless a program has this name."""
+    """Split a `command` that contains arguments too, unless the whole text is the name of a program."""
     text = result.table["command"].strip()
     if not re.search(r"\s", text) or not _HARMLESS.fullmatch(text) or _is_program(text, directory):
         return
@@ -190,8 +193,8 @@ def _args(_: str, part: Any, result: Normalized) -> None:
 
 
 def _pairs(key: str, part: Any, result: Normalized) -> None:
-    """Read a table of strings, or a list or lines of them; numbers and switches are written out, and entries without a
-    value are omitted.
+    """Read the table `env` or `headers`, or a list or lines of its entries; numbers and booleans become text, and
+    entries without a value are omitted.
     """
     part = _table_of(part, "=" if key == "env" else ":")
     if not isinstance(part, Mapping):
@@ -203,8 +206,8 @@ def _pairs(key: str, part: Any, result: Normalized) -> None:
 
 
 def _table_of(part: Any, sign: str) -> Any:
-    """Return the table that a list of `NAME=value` or of tables with `name` and `value` stands for; anything else
-    unchanged.
+    """Return the table for a list, or the lines, of entries: texts such as `NAME=value` (with `sign` as the separator)
+    or tables with `name` and `value`. Anything else is returned unchanged.
     """
     entries = part.splitlines() if isinstance(part, str) else part
     if not isinstance(entries, list):
@@ -254,7 +257,7 @@ def _number(key: str, part: Any, result: Normalized) -> None:
 
 
 def _read_seconds(key: str, *, is_foreign: bool, result: Normalized) -> None:
-    """Convert milliseconds, and keep the value below a day."""
+    """Convert the value of `key` to seconds if it is in milliseconds, and limit it to a day."""
     number = result.table[key]
     if key not in result.timed and number >= (_MILLISECONDS if is_foreign else LONGEST_SECONDS + 1):
         number /= 1_000
@@ -276,7 +279,7 @@ def _auth(_: str, part: Any, result: Normalized) -> None:
 
 
 def _auth_table(part: Mapping[str, Any], result: Normalized) -> None:
-    """Read a table with a token, or with the registered client."""
+    """Read a table with a token, headers, a user name and password, or the registered client."""
     kind = _auth_kind(next((part[key] for key in _AUTH_KINDS if isinstance(part.get(key), str)), ""))
     rest = {key: value for key, value in part.items() if key not in _AUTH_KINDS or not isinstance(value, str)}
     value = _popped(rest, _AUTH_TOKENS) or _variable(_popped(rest, _AUTH_VARIABLES))
@@ -302,13 +305,16 @@ def _auth_table(part: Mapping[str, Any], result: Normalized) -> None:
 
 
 def _auth_kind(part: Any) -> str:
-    """Return the kind of a login that a word names, in lower case; "oauth" for all of its versions."""
+    """Return the kind of authentication that a word names, in lower case; `oauth` for each version of OAuth.
+
+    Returns an empty string if `part` is not text.
+    """
     plain = re.sub(r"[-_ .]", "", part).lower() if isinstance(part, str) else ""
     return "oauth" if re.fullmatch(r"oauth[\d]*", plain) else plain
 
 
 def _popped(table: dict[str, Any], keys: Iterable[str]) -> str:
-    """Take the first text with one of these keys out of the table and return it; empty if there is none."""
+    """Remove the first non-empty text under one of these keys from the table, and return it; empty if there is none."""
     key = next((key for key in keys if isinstance(table.get(key), str) and table[key]), "")
     return str(table.pop(key)) if key else ""
 
@@ -346,7 +352,7 @@ def _token_variable(key: str, part: Any, result: Normalized) -> None:
 
 
 def _variables(key: str, part: Any, result: Normalized) -> None:
-    """Read names of variables: a list for the environment, or a table from headers to variables."""
+    """Read names of variables: a list (`envKeys`) of those to pass on, or a table of headers and their variables."""
     target = "env" if key == "envKeys" else "headers"
     if isinstance(part, list) and key == "envKeys":
         part = {name: name for name in part if isinstance(name, str)}
@@ -386,7 +392,7 @@ def _request_options(key: str, part: Any, result: Normalized) -> None:
 
 
 def _names(key: str, part: Any, result: Normalized) -> None:
-    """Read the names of tools to hide, or of those to offer only; `*` stands for all."""
+    """Read the names of tools that are not offered, or of the only ones that are; among the latter, `*` means all."""
     if isinstance(part, Mapping):
         lists = {"include": "onlyTools", "exclude": "hiddenTools"}
         for inner, names in part.items():
@@ -406,7 +412,7 @@ def _names(key: str, part: Any, result: Normalized) -> None:
 
 
 def _tools(key: str, part: Any, result: Normalized) -> None:
-    """Read a list of the tools to offer, or a table that switches tools off; other changes of tools are omitted."""
+    """Read a list of the only tools to offer, or a table that disables tools; other settings of tools are ignored."""
     if isinstance(part, list):
         _names("onlyTools", part, result)
         return
@@ -447,7 +453,7 @@ _READERS: Final[dict[str, Reader]] = {
 def _read_type(entries: Mapping[str, Any], result: Normalized) -> None:
     """Determine the transport from the type or, without a usable type, from the command or URL.
 
-    A server whose type is not supported stays in the list, switched off with the reason.
+    A server whose type is not supported is kept, but disabled; `problem` says why.
     """
     key, table = "type" if "type" in entries else "transport", result.table
     word = entries.get(key, "")

@@ -40,20 +40,21 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 _PAUSES = (0.0, 0.2, 1.0)
-"""Seconds to wait before each start, by consecutive failures; after the last, none is tried for REST_SECONDS."""
+"""Seconds to wait before a start, by the number of consecutive failures; after three, none is tried for REST_SECONDS.
+"""
 REST_SECONDS = 60.0
 _TIMED_OUT, _CLOSED, _BAD_VERSION = -32001, -32000, -32022
 
 
 class _Resting(ServerFailed):
-    """The server was not started, because it failed too often within a minute."""
+    """The server was not started, because it failed three times in a row, and less than REST_SECONDS have passed."""
 
 
 class ConnectionListener(Protocol):
     """Receives a connection's events, in its event loop."""
 
     async def connected(self, client: Client) -> None:
-        """Called when the connection is open; an exception raised here fails the start."""
+        """Called when the connection is open; an exception raised here makes the start fail."""
 
     async def changed(self, client: Client) -> None:
         """Called when the server reported a change of its lists."""
@@ -73,7 +74,7 @@ class ConnectionListener(Protocol):
 
 
 class Connection:
-    """The connection to one server. Every call goes through `run`; the first one starts the server."""
+    """The connection to one server. All calls are made with `run`; the first one starts the server."""
 
     def __init__(self, server: ServerConfig, listener: ConnectionListener, sandbox: ServerSandbox) -> None:
         self.server = server
@@ -86,7 +87,7 @@ class Connection:
         self._ready: asyncio.Future[Client] | None = None
         self._leave = asyncio.Event()
         self._broken = self._leave
-        """The `_leave` of the last connection counted as failed, so one that breaks several calls counts once."""
+        """The `_leave` of the last connection that was counted as failed, so that none is counted twice."""
         self._why_gone = ""
         self._kind: type[ServerGone | SignInNeeded] = ServerGone
         self._failures = 0
@@ -135,7 +136,9 @@ class Connection:
         return ServerGone(self._explained(f"the MCP server {name} is gone: {why}"))
 
     def _explained(self, message: str) -> str:
-        """Return the message about a failure with the server's last words, and what the sandbox has to do with it."""
+        """Return the message about a failure with the server's last lines on stderr, and the part that the sandbox may
+        have in the failure.
+        """
         lines = list(self.tail.lines)
         return self._sandbox.explained(with_stderr(message, lines), lines)
 
@@ -198,7 +201,10 @@ class Connection:
             self._why_gone, self._kind = "", ServerGone
 
     def _changes_transport(self, error: BaseException) -> bool:
-        """Use the older transport from now on if the server asks for it; any other error begins with the newer one."""
+        """Return whether the error shows that the server speaks SSE, and use SSE from now on.
+
+        After any other error, the next start uses the configured transport first.
+        """
         is_older = isinstance(cause_of(error), OtherTransport)
         self._transport = replace(self.server, kind="sse") if is_older else self.server
         if is_older:
@@ -255,6 +261,6 @@ def _failure(error: BaseException) -> type[ServerFailed]:
 
 
 def _code_of(error: BaseException) -> int | None:
-    """Return the code of the protocol's error that caused this one."""
+    """Return the code of the JSON-RPC error that caused this exception, or None."""
     code: int | None = getattr(getattr(cause_of(error), "error", None), "code", None)
     return code

@@ -53,7 +53,9 @@ class OddForm(WorkbenchError):
 
 @dataclass(frozen=True)
 class FormField:
-    """One field of a form. `choices` are pairs of a value and its label; `kind` is a JSON schema type."""
+    """One field of a form. `words` is the server's description, `kind` a JSON schema type; `choices` are pairs of a
+    value and its label.
+    """
 
     name: str
     label: str
@@ -89,7 +91,7 @@ class FormField:
         return "\n".join(_masked(line, 2_000) for line in lines if line)
 
     def show(self, value: Any) -> str:
-        """Return a value as text, shown to the user before it is sent."""
+        """Return a value as text, as it is shown to the user before it is sent."""
         if isinstance(value, bool):
             return "yes" if value else "no"
         called = dict(self.choices)
@@ -214,7 +216,10 @@ class _NotAnswered(Exception):
 
 
 def elicit(server: str, params: Any, handler: RequestHandler, seconds: float) -> t.ElicitResult:
-    """Return the user's answer to a server's request. Raises WorkbenchError if the user cannot be asked."""
+    """Return the user's answer to a server's request; each question waits `seconds`.
+
+    Raises WorkbenchError if the request is refused or the user cannot be asked.
+    """
     from mcp import types as t
 
     asking = _Asking(server, MASKER.masked(cut_middle(well_formed(params.message), _LONGEST)), handler, seconds)

@@ -17,7 +17,7 @@ class ProgramMissing(ServerFailed):
 
 
 class OtherTransport(ServerFailed):
-    """The URL responds to requests of the newer HTTP transport as a server with the older transport (SSE) does."""
+    """The server at the URL seems to speak the older HTTP transport (SSE), not the newer one (streamable HTTP)."""
 
 
 class StartChanged(ServerFailed):

@@ -243,9 +243,9 @@ class MCPToolExecutor(ToolExecutor[MCPToolAction, MCPToolObservation]):
     ) -> None:
         """Set up the calls of the tool in `definition`.
 
-        `notice` receives lines about problems that only the user can fix, from any thread. `asker_of` is called in the
-        thread of a call and returns the handler of the server's requests during that call. If `is_approved` is true,
-        the tool's hints are trusted.
+        `notice` receives lines about problems that only the user can fix, from any thread. `asker_of` is called with
+        the server's name, in the thread that runs a call, and returns the handler of the server's requests during that
+        call. If `is_approved` is true, the tool's hints are trusted.
         """
         hints = annotations_of(definition.get("annotations") or {}, is_approved=is_approved)
         self._client = client
@@ -261,7 +261,8 @@ class MCPToolExecutor(ToolExecutor[MCPToolAction, MCPToolObservation]):
     def __call__(self, action: MCPToolAction) -> MCPToolObservation:
         """Call the tool and return its observation; a failure is an observation with `is_error`.
 
-        If the connection breaks, the call is repeated once, but only if it may be repeated or the server never read it.
+        If the connection breaks, the call is repeated once, but only if the tool's hints say that repeating it is
+        harmless, or if the server lost the session before it read the call.
         """
         arguments, began = action.to_mcp_arguments(), time.monotonic()
         try:

@@ -1,4 +1,4 @@
-"""The container images that a server's command runs, as far as their content may differ at the next start."""
+"""Finds the container images in a server's command whose content may differ at the next start."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from workbench.risk.paths import words
 
 
 class _Runner(NamedTuple):
-    """How a program that runs containers names the image."""
+    """How to find the image in the command line of a program that runs containers."""
 
     verbs: frozenset[str]
-    """The verbs that run an image; any number of `groups` may precede them."""
+    """The subcommands that run an image; any number of `groups` may precede them."""
     switches: frozenset[str]
-    """Long options without a value; any other is followed by one, unless the value is in the same word."""
+    """Long options without a value; after any other long option comes its value, unless it is in the same word."""
     letters: str
     """Letters of short options without a value."""
     groups: frozenset[str] = frozenset({"container"})
@@ -65,8 +65,9 @@ _LOCAL: Final = lazy_pattern(r"[./~]|(?:oci|oci-archive|docker-archive|dir|conta
 
 
 def unpinned_images(argv: Sequence[str]) -> tuple[str, ...]:
-    """Return the images that a command runs without naming a digest, at most ten; a version tag is not enough, because
-    it can be moved.
+    """Return up to ten images that a command runs without naming their digest.
+
+    A version tag is not enough, because it may point to another image later.
     """
     images = (image for listed in (argv, *_lines(argv)) for image in _images(listed))
     return tuple(dict.fromkeys(image for image in images if image and not _is_fixed(image)))[:10]
@@ -93,7 +94,7 @@ def _images(argv: Sequence[str]) -> Iterator[str]:
 
 
 def _image(runner: _Runner, rest: Sequence[str]) -> str:
-    """Return the image after the verb; empty if the first operands are not a verb that runs one."""
+    """Return the image after the subcommand; empty if the subcommand does not run an image."""
     operands = _operands(runner, rest)
     verb = next((each for each in operands if each not in runner.groups), "")
     return next(operands, "") if verb in runner.verbs and "--rootfs" not in rest else ""
@@ -128,5 +129,5 @@ def _values(rest: Sequence[str], option: str) -> Iterator[str]:
 
 
 def _is_fixed(image: str) -> bool:
-    """Return whether an image is named by its content, or is local."""
+    """Return whether an image is named by its digest, or is local."""
     return bool(_DIGEST.search(image) or _LOCAL.match(image))

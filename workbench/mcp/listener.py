@@ -40,11 +40,11 @@ class Listener:
         return self._pins.locations
 
     async def connected(self, client: Client) -> None:
-        """Read the server's lists and record them in the pin store, which compares tools with the approved ones."""
+        """Read the server's lists and record them in the pin store, which compares the tools with the pinned ones."""
         await self._learn(client)
 
     async def changed(self, client: Client) -> None:
-        """Read the lists again after the server reported a change; the record stays if they do not arrive in time."""
+        """Read the lists again after the server reported a change; if they do not arrive in time, nothing changes."""
         seconds = self._server.call_seconds
         try:
             async with asyncio.timeout(seconds):
@@ -114,7 +114,7 @@ def _plain(model: Any) -> dict[str, Any]:
 
 
 def write_log(path: Path, line: str) -> None:
-    """Append a line to a log with secrets masked; a log that is too long is cut to its last part first."""
+    """Append a line to a log, with secrets masked; of a log that is too long, only the last part is kept."""
     stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime())
     text = f"{stamp} {MASKER.masked(first_line(line, 600))}\n"
     try:

@@ -101,7 +101,10 @@ PrintLine = Callable[[str], None]
 
 
 def login(store: TokenStore, server: ServerConfig, print_line: PrintLine, *, opens_browser: bool = False) -> None:
-    """Sign the user in and store the tokens. Raises UsageError or ServerFailed if that fails."""
+    """Sign the user in, in a browser, and store the tokens; `print_line` receives lines for the user.
+
+    Raises UsageError or ServerFailed if that fails.
+    """
     if server.kind == "stdio":
         raise UsageError(f"{server.name} runs on this machine; only servers with a URL have a sign-in")
     try:

@@ -25,7 +25,7 @@ _MOST = 2_000
 
 @dataclass(frozen=True)
 class PromptArgument:
-    """An argument of a prompt."""
+    """An argument of a prompt; `words` is its description."""
 
     name: str
     words: str = ""
@@ -34,7 +34,7 @@ class PromptArgument:
 
 @dataclass(frozen=True)
 class ServerPrompt:
-    """A prompt that a server offers."""
+    """A prompt that a server offers; `words` is its description."""
 
     server: str
     name: str

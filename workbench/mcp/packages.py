@@ -98,13 +98,13 @@ class _Launch(NamedTuple):
     rest: Sequence[str]
     """All words after the launcher, including those of the program that it runs."""
     own: Sequence[str]
-    """The words up to the program or package it runs: its own options."""
+    """The words up to and including the program or package that it runs: its own options."""
     verb: str
     operand: str
-    """The program or package it runs; empty if no word names one."""
+    """The program or package that it runs; empty if no word names one."""
 
     def values(self, options: frozenset[str], *, own: bool = False) -> list[str]:
-        """Return the values of these options, with comma-separated lists split; with `own`, only of its own options."""
+        """Return the values of these options, with comma-separated lists split; with `own`, only the launcher's own."""
         words = self.own if own else self.rest
         return [value for each in _values(words, options) for value in each.split(",") if value]
 
@@ -185,7 +185,7 @@ def _is_fetched(package: str, launcher: str) -> bool:
 
 
 def _is_exact(package: str, launcher: str) -> bool:
-    """Return whether a package is named with one version, or a URL with a version, commit or hash."""
+    """Return whether a package is named with an exact version, or is a URL that contains a version, commit or hash."""
     if "://" in package or re.match("(?:github|gitlab|bitbucket|gist):", package):
         return bool(_FIXED.search(package))
     return bool((_RELEASE if launcher in ("uv", "uvx", "pipx") else _SEMVER).search(package))
@@ -209,7 +209,7 @@ def _launch(argv: Sequence[str], variables: Mapping[str, str]) -> _Launch | None
 
 
 def _of_variables(variables: Mapping[str, str]) -> Iterator[str]:
-    """Yield the options that environment variables set, as `--name=value`, one for each of several values."""
+    """Yield the options that environment variables set, as `--name=value`; several values become several options."""
     for name, value in variables.items():
         if setting := _SETTING.fullmatch(name):
             option = f"--{setting[1].lower().replace('_', '-')}"

@@ -25,13 +25,15 @@ from workbench.mcp.errors import StartChanged
 from workbench.text import visible
 
 NOT_COMPARED = "(more start files than can be compared)"
-"""The path under which start files that were not examined are listed."""
+"""Listed in place of a path if some start files were not examined."""
 _ONE_START = "one start is approved"
 
 
 @dataclass(frozen=True)
 class PinnedServer:
-    """The record of one server. `waiting` holds the changed definitions by tool name, with None for a removed tool."""
+    """The record of one server. `tools` are the pinned definitions by name, `waiting` the changed ones that are not
+    approved yet, with None for a removed tool.
+    """
 
     listed: bool = False
     """Whether the server has ever listed its tools."""
@@ -48,7 +50,8 @@ class PinnedServer:
     files: Mapping[str, str] = field(default_factory=dict)
     """The approved hashes of the files that start the server, by path."""
     files_now: Mapping[str, str] = field(default_factory=dict)
-    """The current hashes of these files if any differs, otherwise empty. The server starts once they are approved."""
+    """The current hashes of these files if any of them differs, else empty; until approved, the server is not started.
+    """
 
     @property
     def usable(self) -> dict[str, Definition]:
@@ -90,7 +93,7 @@ class PinStore:
         return self.directory / f"{server.key}.json"
 
     def review_path(self, server: ServerConfig) -> Path:
-        """Return the path of the file that holds the hash of the changes last shown to the user."""
+        """Return the path of the file with the hash of the changes that were last shown to the user."""
         return self.directory / f"{server.key}.shown"
 
     def log(self, server: ServerConfig) -> Path:
@@ -124,7 +127,10 @@ class PinStore:
         prompts: Sequence[Any] = (),
         resources: Sequence[Any] = (),
     ) -> PinnedServer:
-        """Record the server's current lists and return the record. The first tools are pinned; later changes wait."""
+        """Record the server's current lists and return the record.
+
+        The tools of the first list are pinned; later changes need the user's approval.
+        """
         tools, faults = checked(listed)
 
         def change(old: PinnedServer) -> PinnedServer:

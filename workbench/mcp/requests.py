@@ -134,10 +134,12 @@ class NotAllowed(WorkbenchError):
 
 
 class RequestHandler(Protocol):
-    """Answers a server's requests during one call. `ask` and `sample` run in a thread and may take long."""
+    """Answers a server's requests during one call. `ask` and `sample` are called in a new thread and may take long."""
 
     def ask(self, text: str, options: tuple[str, ...], seconds: float) -> str | None:
-        """Return the user's answer, or None if there is none. Raises WorkbenchError if nobody can be asked."""
+        """Return the user's answer, or None if there is none within `seconds`. Raises WorkbenchError if no user can be
+        asked.
+        """
 
     def sample(self, request: SampleRequest, seconds: float) -> Sample:
         """Return the model's response after the user approved the request. Raises WorkbenchError if there is none."""
@@ -158,7 +160,10 @@ class _Call:
 
 
 class Requests:
-    """The running calls of one server and its requests. Everything but `is_asking` must be used in the event loop."""
+    """The running calls of one server and the requests that it sends during them.
+
+    All methods except `is_asking` must be called in the event loop.
+    """
 
     def __init__(self, server: ServerConfig, sandbox: ServerSandbox) -> None:
         self._server = server
@@ -167,12 +172,15 @@ class Requests:
 
     @property
     def is_asking(self) -> bool:
-        """Whether a request, or a connection of the server, waits for the user."""
+        """Whether the user is asked about a request of the server, or a host that it wants to reach."""
         return any(call.asking for call in list(self._calls)) or self._sandbox.is_waiting
 
     @asynccontextmanager
     async def during(self, handler: RequestHandler | None) -> AsyncIterator[None]:
-        """Enclose one call. Raises TimeoutError after `call_seconds`, not counting time in which the user is asked."""
+        """Enclose one call, whose requests `handler` answers.
+
+        Raises TimeoutError after `call_seconds`; the time limit restarts after a question to the user.
+        """
         seconds = self._server.call_seconds
         async with asyncio.timeout(seconds) as limit, self._sandbox.holding(limit, seconds):
             call = _Call(handler, limit)

@@ -35,7 +35,7 @@ _ENDS = (b"\n\n", b"\r\n\r\n", b"\r\r")
 
 
 def plain(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the headers, changed to request uncompressed bodies, so the limit counts the bytes held in memory."""
+    """Return the headers, changed to request uncompressed bodies, so that the limit applies to the bytes in memory."""
     plain_headers = {name: value for name, value in headers.items() if name.lower() != "accept-encoding"}
     return {**plain_headers, "Accept-Encoding": "identity"}
 
@@ -112,7 +112,7 @@ async def entered(
     mode: Literal["legacy", "auto"],
 ) -> Client:
     """Return a connected client, which `stack` closes. Raises the SDK's errors, those of `_check_start`, and
-    OtherTransport if the server does not speak the newer transport and the configuration leaves that open.
+    OtherTransport if the server does not speak the newer transport and the configuration permits the older one.
     """
     client: Client
     answers: list[httpx2.Response] = []
@@ -144,7 +144,9 @@ async def entered(
 
 
 def _refuse_rest(client: Client, elicited: Any, sampled: Any, listed: Any) -> None:
-    """Handle requests that the client did not announce, so that the server and the user learn why they are refused."""
+    """Also handle requests that the client did not announce to support, so that server and user learn why they are
+    refused.
+    """
     own = {"_elicitation_callback": elicited, "_sampling_callback": sampled, "_list_roots_callback": listed}
     for name, callback in own.items():
         setattr(client.session, name, callback)
@@ -162,9 +164,9 @@ def _noticing_older(server: ServerConfig, answers: Sequence[httpx2.Response]) ->
 
 
 def _is_older(answer: httpx2.Response) -> bool:
-    """Return whether the answer to the first request shows that its sender does not speak the newer transport.
+    """Return whether the answer to the first request shows that the server does not speak the newer transport.
 
-    A required sign-in, a refusal and a failing server do not count as such answers.
+    Answers that require a sign-in, refuse access or report a failure of the server do not show this.
     """
     if answer.is_success:
         return not answer.headers.get("content-type", "").startswith(("application/json", "text/event-stream"))
@@ -211,8 +213,8 @@ def _transport(
 async def _pipes(
     server: ServerConfig, tail: StderrTail, gone: Gone, locations: Locations, sandbox: ServerSandbox
 ) -> AsyncIterator[Any]:
-    """Start a local server, without a configured directory in a new, empty one: `python -m` and `npx` load code from
-    it and its parents.
+    """Start a local server. If no working directory is configured, that is a new, empty one, because `python -m` and
+    `npx` load code from the working directory and its parents.
     """
     argv, directory, env = command_of(server)
     with ExitStack() as stack:

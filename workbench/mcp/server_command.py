@@ -20,7 +20,7 @@ _BRINGS = {
 def command_of(server: ServerConfig) -> tuple[list[str], str, dict[str, str]]:
     """Return a local server's command, working directory (empty if none is configured) and environment.
 
-    Raises UsageError for a variable that is not set, and ProgramMissing.
+    Raises UsageError if a variable is not set, and ProgramMissing if the program is not installed.
     """
     env = variables_of(server, os.environ)
     argv = [expanded(word, env) for word in (server.command, *server.args)]

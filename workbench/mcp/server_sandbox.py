@@ -1,4 +1,4 @@
-"""The sandbox of a local server: starts it inside, and says what the sandbox may have to do with a failure."""
+"""Starts a local server inside a sandbox, and says whether the sandbox may have caused a failure."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _HELD = lazy_pattern(
     r"(?i)read-only file system|\bE(?:ROFS|ACCES|PERM)\b|permission denied|operation not permitted|"
     r"(?:docker|podman)[^\n]{0,40}(?:daemon|socket)|ENOTFOUND|EAI_AGAIN|network is unreachable|ENETUNREACH"
 )
-"""What programs write when the sandbox stops them."""
+"""Matches what programs write when the sandbox stops them."""
 _WALL = "it runs in the sandbox: it writes only the workspace and $TMPDIR, and the network is behind a proxy"
 _WAY_OUT = "`sandbox = false` in its settings starts it outside, where it can do whatever you can"
 
 
 class ServerSandbox:
-    """The sandbox of one server, or none if `launcher` is None or the server's configuration takes it out."""
+    """The sandbox of one server; there is none if `launcher` is None or the server's configuration disables it."""
 
     def __init__(self, server: ServerConfig, launcher: Launcher | None) -> None:
         self._server = server
@@ -58,8 +58,10 @@ class ServerSandbox:
         private: str | None,
         writable: Sequence[Path] = (),
     ) -> AsyncIterator[ProgramStart]:
-        """Yield the launch of the server, which is started in the block. Raises ServerFailed if there is no sandbox
-        although the user demands one.
+        """Yield how to start the server in its sandbox; the caller starts it in the block.
+
+        `private` is the directory from `private_directory`. Raises ServerFailed if there is no sandbox although the
+        user demands one.
         """
         launcher = self._launcher
         if launcher is None:
@@ -78,7 +80,9 @@ class ServerSandbox:
 
     @asynccontextmanager
     async def holding(self, limit: asyncio.Timeout, seconds: float) -> AsyncIterator[None]:
-        """In the block, start the time limit again as long as the server waits for a decision on a host."""
+        """Within the block, keep resetting the limit to `seconds` from now while the server waits for a decision on a
+        host.
+        """
         if self._launcher is None:
             yield
             return
@@ -96,9 +100,9 @@ class ServerSandbox:
                     limit.reschedule(asyncio.get_running_loop().time() + seconds)
 
     def explained(self, message: str, lines: Iterable[str]) -> str:
-        """Return the message about a failure, with what the sandbox refused, or may have refused, since the start.
+        """Return the message about a failure, followed by what the sandbox refused, or may have refused.
 
-        `lines` are the last ones that the server wrote to stderr.
+        `lines` are the last lines that the server wrote to stderr.
         """
         if self._launcher is None or not self._launcher.holds:
             return message

@@ -2,9 +2,9 @@
 
 The hashes cover the program itself (its content if the user can write to it, otherwise only its path), scripts that a
 word of the command names (also inside `sh -c`), the entry files of a directory it names, a module after `-m`, the code
-of local packages that a launcher runs, the files that `npx` prefers to a download, and whatever an approval of the same
-command would be bound to: tasks, settings and imports. A package that a launcher downloads has no file beforehand; it
-is part of the command, and a different command is a different server.
+of local packages that a launcher runs, the files that `npx` prefers to a download, and the tasks, settings and imports
+that are compared when the user approves the same command of an agent. A package that a launcher downloads has no file
+beforehand; its name is part of the command, and a server with a different command is a different server.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from workbench.risk.assessment import NOT_COMPARED as UNCOMPARED
 from workbench.risk.tool_calls import files_of_start
 
 MOST_FILES = 200
-"""How many files are listed individually; the others share one hash."""
+"""The number of files that are listed individually; all others share one hash."""
 OTHERS = "(all other start files, together)"
-"""The path under which `started_files` lists them."""
+"""Listed by `started_files` in place of a path, for the files beyond MOST_FILES."""
 _MOST_ENTRIES = 20_000
 """How many directory entries of packages are examined."""
 _CODE = lazy_pattern(
@@ -92,7 +92,10 @@ def _shortened(hashes: Mapping[str, str]) -> dict[str, str]:
 
 
 def _code_of(package: Package, budget: Iterator[int]) -> Iterator[str]:
-    """Yield the files of a package that hold code or build settings, and links in it; an archive is one file."""
+    """Yield the files of a package that contain code or build settings, and its links; an archive is one file.
+
+    Stops when the items of `budget`, one for each directory entry, are used up.
+    """
     if package.path.is_file():
         yield str(package.path)
         return
@@ -140,7 +143,10 @@ def _is_directory(directory: str, word: str) -> bool:
 
 
 def _is_code(path: Path, *, is_run: bool) -> bool:
-    """Return whether the path is a file that may be executed; all other files may change without an approval."""
+    """Return whether the path is a file that may be executed; all other files may change without an approval.
+
+    `is_run` says that an interpreter gets the file as the program to run.
+    """
     try:
         if not path.is_file():
             return False
@@ -153,7 +159,7 @@ def _is_code(path: Path, *, is_run: bool) -> bool:
 
 
 def _inside(directory: Path, *, with_parts: bool) -> Iterator[str]:
-    """Yield the files that a program may run if it is given the directory; nothing unless `with_parts`."""
+    """Yield the files that a program may run if the directory is its argument; nothing unless `with_parts` is set."""
     if with_parts:
         yield from (os.path.realpath(directory / name) for name in _IN_A_DIRECTORY if (directory / name).is_file())
 
@@ -194,7 +200,7 @@ LINE_LIMIT = 16 * 1024 * 1024
 """The maximum size of one message in bytes; a longer one is dropped and ends the connection."""
 _CHUNK = 256 * 1024
 _LINE_CHARACTERS = 500
-# Longer than the supervisor takes before it stops trying.
+# The supervisor gives up ending the server before this time has passed.
 _END_SECONDS = 8.0
 _DRAIN_SECONDS = 0.5
 
@@ -264,8 +270,8 @@ async def stdio_transport(
     """Start the server in its sandbox and yield the streams to read from and write to; at exit, end it and all its
     child processes.
 
-    `on_end` receives the reason if the server closes its output or sends too much. `is_own_directory` says that the
-    server may write its working directory. Raises OSError or ServerFailed.
+    `on_end` receives the reason when the server closes its output or sends too much. `is_own_directory` says that the
+    server may write to its working directory. Raises OSError or ServerFailed if the server cannot be started.
     """
     writable = [Path(directory)] if is_own_directory else []
     async with (
@@ -288,7 +294,8 @@ async def server_process(
     """Start a program in its sandbox and yield the process, which is its supervisor, with the program's pipes; at exit,
     end it and all its child processes.
 
-    `writable` are directories that it may write besides those of the sandbox. Raises OSError or ServerFailed.
+    `writable` are directories that the program may write to besides those of the sandbox. Raises OSError or
+    ServerFailed if it cannot be started.
     """
     with sandbox.private_directory() as private:
         async with sandbox.starting(argv, directory, env, private, writable) as program:
@@ -312,7 +319,10 @@ async def server_process(
 
 
 async def _end(process: asyncio.subprocess.Process, stderr: asyncio.Task[None]) -> None:
-    """Close the server's input and wait for it to end, but not for further output; kill it if that takes too long."""
+    """Close the server's input and wait for the server to end; kill it after `_END_SECONDS`.
+
+    Its remaining output is not awaited.
+    """
     assert process.stdin is not None
     process.stdin.close()
     until = time.monotonic() + _END_SECONDS

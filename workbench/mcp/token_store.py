@@ -1,6 +1,6 @@
 """Stores the sign-ins to MCP servers, in the system's keyring or in private files; used by `sdk` and `login`.
 
-A file marks a sign-in that is in the keyring, so the user is not asked to unlock the keyring if there is none.
+A sign-in in the keyring is marked by a file, so that the user is not asked to unlock a keyring that has no sign-in.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _SERVICE = "ohw-mcp"
 _EARLY = 30.0
-"""How many seconds before its end a token counts as expired, so it does not expire on its way to the server."""
+"""A token is treated as expired this many seconds early, so that it does not expire on its way to the server."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class SignIn:
         return self.until is not None and time.time() > self.until - _EARLY
 
     def masked(self, server: str) -> SignIn:
-        """Mask the secrets of this sign-in from now on, and return the sign-in."""
+        """Mask the secrets of this sign-in in all output from now on, and return the sign-in."""
         for name in ("access", "refresh", "client_secret"):
             MASKER.add(f"of the MCP server {server}", getattr(self, name))
         return self
@@ -223,7 +223,7 @@ class Signed(httpx2.Auth):
 
 
 def sign_in_words(name: str, what: str) -> str:
-    """Return an error message that says what happened and how to sign in again."""
+    """Return an error message that says what happened (`what`, a predicate) and how to sign in again."""
     return f"it {what}; the user can sign in again with: ohw mcp login {name}"
 
 

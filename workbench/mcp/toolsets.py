@@ -45,8 +45,8 @@ def named(
 ) -> Iterator[tuple[str, MCPClient, Definition]]:
     """Yield the name, client and definition of each tool.
 
-    If a name is already in use, the server's name is prefixed to it; if that is in use too, the tool is omitted. The
-    names of built-in tools count as in use even if the tools are disabled, because rating, rules and screens know them.
+    If a name is already in use, the server's name is prefixed to it; if that name is in use too, the tool is omitted.
+    The names of disabled built-in tools are in use too, because the risk rating, rules and screens know them.
     """
     tools = list(offered)
     count = Counter(name_of(tool["name"]) for _, tool in tools)
@@ -106,7 +106,7 @@ def _tools_of(leases: Sequence[_Lease]) -> list[MCPToolDefinition]:
 
 
 class _Lease:
-    """A server that runs until its last tool is closed, and a temporary directory for its records."""
+    """A server that runs until its last tool is closed; it has a temporary directory for its records."""
 
     def __init__(self, server: ServerConfig) -> None:
         mask_secrets(server)
@@ -122,12 +122,12 @@ class _Lease:
         return list(self.client.pins.entry(self.client.server).usable.values())
 
     def acquire(self) -> None:
-        """Count one more open tool."""
+        """Add an open tool."""
         with self._lock:
             self._users += 1
 
     def release(self) -> None:
-        """Count one open tool fewer; after the last one, end the server."""
+        """Remove an open tool; after the last one, end the server."""
         with self._lock:
             self._users -= 1
             is_last = not self._users
@@ -186,8 +186,8 @@ class SessionServers:
         """Add the known tools that `allows` accepts, and start new servers in the background.
 
         `table` is `[tools]` in the settings; `notice` receives lines for the user, from any thread. `asker_of` is
-        called in the thread of a tool call and returns the handler of the server's requests during that call.
-        `launcher` starts local servers in the session's sandbox.
+        called with a server's name, in the thread that runs a tool call, and returns the handler of the server's
+        requests during that call. `launcher` starts local servers in the session's sandbox.
         """
         self._pins = pins
         self._tools = tools
@@ -225,7 +225,7 @@ class SessionServers:
                 client.connect().add_done_callback(partial(self._connected, client, reported))
 
     def _connected(self, client: MCPClient, reported: Future[None], done: Future[None]) -> None:
-        """Report the error if a server cannot be used, then finish `reported`, so no run ends before the report."""
+        """Report the error if a server cannot be used, then finish `reported`, for which the first model call waits."""
         try:
             error = None if done.cancelled() or self._is_closed else done.exception()
             if isinstance(error, WorkbenchError):
@@ -239,7 +239,7 @@ class SessionServers:
             reported.set_result(None)
 
     def before_call(self, is_cancelled: Callable[[], bool], notice: Callable[[str], None]) -> bool:
-        """Wait for new servers to list their tools; return whether the tools have changed."""
+        """Wait for new servers to list their tools, up to their time limits; return whether the tools have changed."""
         if self._coming:
             notice("asking new MCP servers for their tools")
         while self._coming and not is_cancelled():
@@ -293,15 +293,15 @@ class SessionServers:
         return any(name.startswith(f"{client.server.name}:") for client in self._clients)
 
     def read(self, name: str, is_cancelled: Callable[[], bool]) -> Resource:
-        """Return a resource, waiting for its server."""
+        """Return a resource, after starting its server if necessary; errors are in its `error`."""
         return read_resource(self._clients, name, is_cancelled)
 
     def prompt(self, server: str, name: str, arguments: Mapping[str, str]) -> str:
-        """Return the text of a prompt, waiting for its server. Raises WorkbenchError if that fails."""
+        """Return the text of a prompt, after starting its server if necessary. Raises WorkbenchError if that fails."""
         return prompt_text(self._clients, server, name, arguments)
 
     def close(self) -> None:
-        """End, in parallel, the servers that have no other user. Waits for all of them before it raises an error."""
+        """End the servers that have no other user, in parallel; an error is raised only after all have ended."""
         self._is_closed = True
         with ExitStack() as endings:
             for client in self._clients:
@@ -316,7 +316,7 @@ _OUTSIDE = "runs outside the sandbox, as the file of this directory says"
 
 
 def _leaves_sandbox(server: ServerConfig) -> bool:
-    """Return whether a file of the workspace, and not the user's own settings, takes the server out of the sandbox."""
+    """Return whether the workspace's file, not the user's own settings, makes the server run outside the sandbox."""
     return server.runs_outside and Path(server.source) == Path(server.workspace, SERVERS)
 
 

@@ -1,1 +1,1 @@
-"""Fetches URLs with checked addresses, through proxies if requested, and with limits on size and time."""
+"""Fetches URLs with limits on size and time, after checking the addresses; through proxies if requested."""

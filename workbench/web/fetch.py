@@ -132,7 +132,10 @@ class Fetched:
 
 
 class _Way(NamedTuple):
-    """How to connect: the TLS context, whether to use the environment's proxies, and the proxy for the current URL."""
+    """How to connect: the TLS context, whether to use the environment's proxies, and the proxy for the current URL.
+
+    The proxy is empty if the URL is fetched directly.
+    """
 
     context: ssl.SSLContext
     through_proxy: bool
@@ -140,7 +143,10 @@ class _Way(NamedTuple):
 
 
 async def fetch(url: str, policy: NetworkPolicy, limits: FetchLimits, *, through_proxy: bool = False) -> Fetched:
-    """Fetch a URL with GET, follow redirects and return the response. Raises Unreachable or HostRefused."""
+    """Fetch a URL with GET, follow redirects and return the response; `through_proxy` uses the environment's proxies.
+
+    Raises Unreachable if there is no usable response, and HostRefused if `policy` does not allow the address.
+    """
     import httpx
 
     until = asyncio.get_running_loop().time() + limits.seconds * _SHARE
@@ -203,7 +209,7 @@ def _sent_on(url: httpx.URL, target: str) -> httpx.URL:
 
 
 async def _get(url: httpx.URL, hosts: list[str], way: _Way, size: int, until: float) -> Fetched:
-    """Return the response of the first address that can be reached, directly or through the proxy."""
+    """Return the response of the first of `hosts`, the addresses of the URL's host, to which a connection succeeds."""
     import httpx
 
     for number, host in enumerate(hosts, 1):

@@ -39,7 +39,7 @@ def proxy_of(url: str) -> str:
 
 
 def unused_note(url: str) -> str:
-    """Return a note about the unused proxy that the environment names for an unreachable URL; empty if none."""
+    """Return a note for an unreachable URL if the environment names a proxy for it that was not used; else empty."""
     return _UNUSED if proxy_of(url) else ""
 
 
@@ -64,7 +64,9 @@ class Unresolved(HostRefused):
 
 
 class NetworkPolicy:
-    """The addresses that may be reached: public ones, and all private ones (`True`) or listed hosts and networks."""
+    """The addresses that may be reached: public ones, and the private ones that `private` allows: all (True), none
+    (False), or those of the listed hosts and networks.
+    """
 
     def __init__(
         self,
@@ -139,7 +141,7 @@ def _plain(host: str) -> str:
 
 
 def is_public(ip: IP) -> bool:
-    """Return whether this is a public unicast address, or embeds one."""
+    """Return whether this is a public unicast address, or an IPv6 address that embeds a public IPv4 address."""
     ip = _embedded(ip)
     # The deprecated private networks of IPv6.
     is_own = ip in _SITE_LOCAL

@@ -1,4 +1,4 @@
-"""The offline model: plays a script behind the same interface as a real one (`scripted/demo`, `scripted//file.toml`).
+"""The offline model, named `scripted/demo` or `scripted//file.toml`: plays a script, with the interface of any model.
 
 OHW_SCRIPT_PACE sets the speed: 1 is a reading pace, 0 is without pauses, 2 is twice as slow.
 """
@@ -27,10 +27,10 @@ _WORKSPACE = lazy_pattern(r"^Working directory: (.+)$", re.MULTILINE)
 
 
 class Situation(msgspec.Struct, frozen=True):
-    """The parts of the conversation's state that the conditions of turns refer to."""
+    """The state of the conversation that the conditions of turns refer to."""
 
     last: str = START
-    """The turn played last."""
+    """The name of the turn that was played last."""
     answers: int = 0
     """The number of responses so far."""
     rejected: bool = False
@@ -65,7 +65,7 @@ def situation(messages: Sequence[Message], script: ModelScript) -> Situation:
 
 
 def next_turn(script: ModelScript, now: Situation) -> ScriptedTurn | None:
-    """Return the first turn whose conditions hold, or None if the script is over."""
+    """Return the first turn whose conditions are met, or None if no turn fits."""
     for turn in script.turns:
         if (ANY in turn.after or now.last in turn.after) and _holds(turn.when, now):
             return turn
@@ -78,7 +78,7 @@ def is_for_summary(request: ModelRequest) -> bool:
 
 
 def filled(value: Any, values: Mapping[str, str]) -> Any:
-    """Return the value with `{workspace}`, `{note}` and `{user}` replaced in every string."""
+    """Return the value with each placeholder, a name of `values` in braces, replaced in all its strings."""
     if isinstance(value, str):
         for name, text in values.items():
             value = value.replace(f"{{{name}}}", text)
@@ -133,7 +133,7 @@ def _last_answer(messages: Sequence[Message], script: ModelScript) -> int:
 
 
 def _answers(messages: Sequence[Message]) -> int:
-    """Return the number of responses, including those replaced with a summary: the IDs of later calls count them."""
+    """Return the number of responses so far, also of those that a summary has replaced; the IDs of calls contain it."""
     since = 0
     for message in reversed(messages):
         if message["role"] == "assistant":
@@ -168,14 +168,14 @@ _OVER = ScriptedTurn("over", (), text="My script is over; there is nothing more 
 
 
 class ScriptedModel:
-    """A model without a network; it keeps no state, so the same messages always get the same response."""
+    """A model that plays a script offline; it has no state, so the same messages always get the same response."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self._script = load_script(name.removeprefix(PREFIX))
 
     def respond(self, request: ModelRequest, on_delta: Callable[[Delta], None], cancel: Cancel) -> ModelResponse:
-        """Play the turn that fits the messages."""
+        """Return the turn of the script that fits the messages, after streaming its text."""
         now = situation(request.messages, self._script)
         turn = self._turn(request, now)
         begun = time.monotonic()
@@ -218,7 +218,7 @@ def _pace() -> float:
 
 
 def _stream(kind: str, text: str, on_delta: Callable[[Delta], None], cancel: Cancel, pace: float) -> str:
-    """Send the text in small pieces; return what was sent before a cancel."""
+    """Stream the text in small pieces; return what was sent until the end or a cancellation."""
     sent = []
     for piece in _pieces(text):
         if cancel.is_set:
@@ -244,6 +244,6 @@ def _calls(turn: ScriptedTurn, now: Situation) -> tuple[ToolCall, ...]:
 
 
 def _estimate(turn: ScriptedTurn, now: Situation) -> Usage:
-    """Return plausible numbers, so that the screen's meters show something."""
+    """Return plausible token counts, so that the screen's meters show something."""
     size = len(turn.text) + len(turn.reasoning) + sum(len(str(call.arguments)) for call in turn.calls)
     return Usage(input=1400 + 420 * now.answers, output=max(1, size // 4))

@@ -1,18 +1,18 @@
 """Scripts of the offline model: its responses turn by turn, and their conditions; played by `scripted.model`.
 
 A script is a TOML file: an optional `title`, then a list of `[[turn]]` in the order they are tried. The first turn
-whose conditions hold is played. One turn has
+whose conditions are met is played. One turn has
 
     name = "look"              # unique; letters, digits, "_"
-    after = "plan"             # the turn before it: a name, a list of names, "start" or "any".
-                               # Left out: the turn above it in the file (for the first one: "start").
+    after = "plan"             # the turn played before: a name, a list of names, "start" or "any".
+                               # Omitted: the turn above it in the file (for the first one: "start").
                                # "summary" alone: played when the history is to be summarized.
-    when = { … }               # all of these must hold, each optional:
+    when = { … }               # conditions, each optional, which must all be met:
                                #   rejected = true | false   a call of the turn before was not run, or all were
-                               #   result = "text"           a result of the turn before contains it
-                               #   note = "text"             what the user wrote when rejecting contains it
-                               #                             ("" holds when there is any note)
-                               #   user = "text"             the user's last message contains it
+                               #   result = "text"           a result of the turn before contains the text
+                               #   note = "text"             the user's note on a rejected call contains the text
+                               #                             ("" is met by any note)
+                               #   user = "text"             the user's last message contains the text
                                #   waiting = true | false    the user wrote since the turn before, or did not
     text = "…"                 # streamed in small pieces; `reasoning = "…"` comes before it
     usage = { input = 1200, output = 90 }     # tokens; estimated when omitted
@@ -50,7 +50,7 @@ _NAME = lazy_pattern(r"[A-Za-z0-9_]{1,32}")
 
 
 class ScriptedCall(msgspec.Struct, frozen=True):
-    """A tool call of a turn; `arguments` already include risk and summary."""
+    """A tool call of a turn; `arguments` include the call's risk and summary."""
 
     tool: str
     arguments: Mapping[str, Any]
@@ -93,7 +93,10 @@ def packaged_scripts() -> dict[str, Path]:
 
 
 def load_script(name: str) -> ModelScript:
-    """Return the packaged script `name`, or the one at an absolute path. Raises ModelError."""
+    """Return the packaged script `name` or, if that is an absolute path, the script in that file.
+
+    Raises ModelError if there is none or it is invalid.
+    """
     scripts = packaged_scripts()
     path = Path(name) if name.startswith("/") else scripts.get(name)
     if path is None:

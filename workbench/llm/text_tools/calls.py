@@ -135,9 +135,10 @@ def convert_non_fncall_messages_to_fncall_messages(
 def convert_from_multiple_tool_calls_to_single_tool_call_messages(
     messages: Sequence[Message], ignore_final_tool_result: bool = False
 ) -> list[Message]:
-    """Split messages so that each has one call, followed by its result; the text stays with the first call.
+    """Split messages with several calls so that each has one, followed by its result; text stays with the first call.
 
-    Raises FunctionCallConversionError if a call has no result; `ignore_final_tool_result` permits that at the end.
+    Raises FunctionCallConversionError if a call has no result, except for calls of the last message with calls if
+    `ignore_final_tool_result` is set.
     """
     converted: list[Message] = []
     waiting: dict[str, Message] = {}
@@ -186,7 +187,7 @@ def _argument(parameters: Parameters, name: str, text: str) -> Any:
 
 
 class _Prepared(msgspec.Struct, frozen=True):
-    """The parts of a conversion that depend on the tools alone."""
+    """What a conversion needs that depends only on the tools."""
 
     table: Table
     instructions: str
@@ -224,7 +225,10 @@ def _assistant_text(message: Message, calls: Sequence[Mapping[str, Any]], table:
 
 
 def _with_calls(message: Message, table: Table, ids: Iterator[str]) -> Message:
-    """Return the message with its calls; the text around them stays in its part of the content."""
+    """Return an assistant's message with the calls moved from its text to `tool_calls`; other text stays in its part.
+
+    Raises FunctionCallConversionError for a malformed call, FunctionCallValidationError for invalid values.
+    """
     content = message.get("content")
     calls = find_calls(content if isinstance(content, str) else "".join(text_parts(message)), table)
     for call in calls:
@@ -263,7 +267,7 @@ def _user_text(message: Message, intro: str) -> Message:
 
 
 def _result(message: Message, open_calls: list[tuple[str, str]]) -> Message | None:
-    """Return the message as the result of an open call, or None if it is the user's own."""
+    """Return the message as the result of one of `open_calls`, and remove that call; None if the user wrote it."""
     match = _RESULT.match(first_text(message))
     if match is None:
         return None
@@ -278,7 +282,7 @@ def _result(message: Message, open_calls: list[tuple[str, str]]) -> Message | No
 
 
 def _escaped_user_text(text: str) -> str:
-    """Return a user's text with a backslash in front if it looks like a result."""
+    """Return a user's text, with a backslash in front if it starts like the result of a call."""
     return f"\\{text}" if _LOOKS_LIKE_ONE.match(text) else text
 
 

@@ -72,19 +72,19 @@ _VALUES: Final = {"string": "text", "integer": 1, "number": 1.5, "boolean": True
 
 
 def result_text(name: str, text: str) -> str:
-    """Return a result as the text of a message."""
+    """Return the result `text` of a call of tool `name` as the text of a message."""
     return f"EXECUTION RESULT of [{name}]:\n{text}"
 
 
 def instructions(tools: Sequence[Tool]) -> str:
-    """Return the addition to the system prompt."""
+    """Return the addition to the system prompt: a description of the tools and of how to call them."""
     return _RULES.replace("{tools}", convert_tools_to_description(tools))
 
 
 def convert_tools_to_description(tools: Iterable[Tool]) -> str:
-    """Return a description of each tool and its parameters, in the format that CodeAct models know.
+    """Return a description of each tool and its parameters, in the format of OpenHands' CodeAct prompts.
 
-    A parameter that is a list or an object is followed by its parts, so that a model can write them.
+    A parameter that is a list or an object is followed by a description of its items or properties.
     """
     return well_formed("\n".join(_described(number, tool) for number, tool in enumerate(tools, 1)))
 
@@ -111,13 +111,13 @@ def _allowed(values: Iterable[Any], indent: str) -> list[str]:
 
 
 class _NestedRows:
-    """Rows that describe the inside of one tool's parameters: names, types, descriptions and allowed values."""
+    """Rows that describe the items and properties inside one tool's parameters: names, types, allowed values."""
 
     def __init__(self, root: Mapping[str, Any]) -> None:
         self._root = root
 
     def of(self, name: str) -> list[str]:
-        """Return the rows about the inside of one parameter, at most `_MAX_ROWS`."""
+        """Return the rows about the items or properties of one parameter, at most `_MAX_ROWS`."""
         rows = list(islice(self._inside(self._root["properties"][name], 1), _MAX_ROWS + 1))
         return [*rows[:_MAX_ROWS], "      …"] if len(rows) > _MAX_ROWS else rows
 
@@ -141,7 +141,7 @@ class _NestedRows:
             yield from self._part("- any other name", "", schema["additionalProperties"], depth)
 
     def _branches(self, branches: list[Any], depth: int, unions: int, *, is_choice: bool) -> Iterator[str]:
-        """Yield the rows about the parts of each branch; where several are a choice, each below a line that says so."""
+        """Yield the rows about the parts of each branch of a union; alternatives are headed "either:" and "or:"."""
         branches = [branch for branch in branches if not _INNER.isdisjoint(self._target(branch))]
         word = "either"
         for branch in branches:
@@ -199,7 +199,7 @@ def _turn(tool: Tool, arguments: Mapping[str, Any], words: str, result: str) -> 
 
 
 def _takes_all(tool: Tool, arguments: Mapping[str, Any]) -> bool:
-    """Return whether the tool accepts the arguments and requires no others of its own."""
+    """Return whether the tool accepts the arguments and requires no others, apart from `_EXTRAS`."""
     parameters = parameters_of(tool)
     required = {each.name for each in parameters.values() if each.is_required} - _EXTRAS
     return required <= arguments.keys() and all(_takes(parameters.get(key), value) for key, value in arguments.items())

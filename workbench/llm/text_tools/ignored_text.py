@@ -1,4 +1,4 @@
-r"""The parts of a response that are not searched for calls: the model's thinking, comments, folded text, and examples.
+r"""The parts of a response that are not searched for calls: the model's thinking, HTML comments, `<details>`, examples.
 
 Thinking is between tags whose names vary, or in the channel `analysis` of the gpt-oss models. All patterns are bounded,
 so that the search takes linear time.
@@ -20,7 +20,7 @@ _REASONING: Final = (
 """The names that models give to the tags around their thinking, also with the prefix of a model (`seed:think`)."""
 _TOKEN_END: Final = r"(?:/|end_(?:of_)?)"
 _TOKEN: Final = rf"\|{_TOKEN_END}?(?:(?:begin|start)_(?:of_)?)?{_REASONING}\|>"
-"""A special token for the beginning or end of thinking, after its `<`."""
+"""A pattern for special tokens that start or end thinking, without their `<`."""
 _CHANNEL: Final = r"\|channel\|?>\s{0,9}(?:analysis|thought)\b"
 _SPAN: Final = rf"<!--|(?<![^\n>])<details\b[^<>\n]{{0,200}}>|<{_CHANNEL}"
 IGNORED: Final = (
@@ -34,7 +34,7 @@ CLOSING_TAG: Final = lazy_pattern(
 ESCAPABLE: Final = (
     rf"\s{{0,9}}/?\s{{0,9}}{_REASONING}|{_TOKEN}|{_CHANNEL}|\|start\|>assistant|\|channel\|>commentary|!--|details\b"
 )
-"""A pattern for tags of ignored text, after their `<`."""
+"""A pattern for tags of ignored text, without their `<`."""
 _COMMENT_END: Final = lazy_pattern("-->")
 _MESSAGE_END: Final = lazy_pattern(r"(?=<\|(?:end|return|call|start|channel)\|>)|<channel\|>", re.IGNORECASE)
 _DETAILS: Final = lazy_pattern(r"<(/?)details\b[^<>\n]{0,200}>", re.IGNORECASE)
@@ -44,27 +44,27 @@ _WRAPPERS: Final = lazy_pattern(r"(?:\s{0,99}</?(?:tool_call|function_calls)>)*\
 
 
 def has_other_brackets(text: str) -> bool:
-    """Return whether the text may have tags of thinking that do not begin with `<`."""
+    """Return whether the text may contain tags of thinking that start with another bracket than `<`."""
     return ("[" in text or "◁" in text) and _BRACKETS.search(text) is not None
 
 
 def has_fence(text: str) -> bool:
-    """Return whether the text may have a code block."""
+    """Return whether the text may contain a fenced code block."""
     return "```" in text or "~~~" in text
 
 
 def is_closing_tag(tag: re.Match[str]) -> bool:
-    """Return whether a tag around thinking, a match of `IGNORED`, is a closing one."""
+    """Return whether a match of `IGNORED` that is a tag around thinking is a closing tag."""
     return "/" in (tag["closing"] or "") or bool(tag["ending"] or tag["bracket"])
 
 
 def is_quoted(before: str, after: str) -> bool:
-    """Return whether the characters around a tag quote it."""
+    """Return whether the characters before and after a tag are the same kind of quote, or backquotes."""
     return before == after and before in ("`", '"', "'")
 
 
 def span_end(text: str, opening: re.Match[str]) -> int:
-    """Return where a `span` of `IGNORED` ends, or -1 if it is not closed."""
+    """Return the position after the ignored text that a `span` of `IGNORED` opens, or -1 if it is not closed."""
     start, kind = opening.end(), opening["span"][:2]
     if kind == "<!":
         end = _COMMENT_END.search(text, start)
@@ -85,10 +85,10 @@ def _details_end(text: str, at: int) -> int:
 
 
 def examples_in(text: str, calls: Sequence[tuple[int, int]]) -> set[int]:
-    """Return the indexes of the calls, given by their positions, that the text only quotes.
+    """Return the indexes of the calls that are only examples; `calls` are the start and end positions of calls.
 
-    Such a call is code within a line, or in a code block that contains other lines too. A code block that contains
-    nothing but calls, or that is never closed, is not a quote: some models write calls like this.
+    An example is a call in quotes or backquotes, or in a code block that contains other text too. A code block that
+    contains only calls, or that is never closed, is no example: some models write calls like this.
     """
     edges = [(text[max(0, start - 1) : start], text[end : end + 1]) for start, end in calls]
     quoted = {index for index, (before, after) in enumerate(edges) if is_quoted(before, after)}

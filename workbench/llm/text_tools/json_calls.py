@@ -1,5 +1,5 @@
-"""Calls whose arguments are JSON, which some models are trained on: in `<tool_call>`, or in the format of the gpt-oss
-models.
+"""Parses calls with JSON arguments, as some models are trained to write them: in `<tool_call>`, or in the format of the
+gpt-oss models.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ _HARMONY: Final = (
     rf"(?:<\|start\|>assistant{_RECIPIENT}{_CHANNEL}|(?:<\|start\|>assistant)?{_CHANNEL}{_RECIPIENT})"
     r"(?:json|code)?\s{0,9}(?:<\|constrain\|>\w{0,20}\s{0,9})?<\|message\|>\s{0,99}(?=\{)"
 )
-"""A call in the format that OpenAI documents for its gpt-oss models."""
+"""A pattern for the start of a call in the format that OpenAI documents for its gpt-oss models."""
 _HARMONY_NAME: Final = lazy_pattern(r"to=functions\.([\w.-]+)", re.IGNORECASE)
 _HARMONY_END: Final = lazy_pattern(r"\s{0,9}<\|(?:call|end|return)\|>", re.IGNORECASE)
 OPENING: Final = rf"{_TAGGED}|{_HARMONY}"
-"""A pattern for the beginning of such a call, up to its JSON."""
+"""A pattern for the start of a call with JSON arguments, up to the JSON."""
 
 
 class JsonCall(NamedTuple):
-    """One call, and the position after it."""
+    """One call; `end` is the position after it in the text."""
 
     name: str
     arguments: dict[str, Any]
@@ -38,14 +38,14 @@ class JsonCall(NamedTuple):
 
 
 def is_json_call(opening: str) -> bool:
-    """Return whether the beginning of a call is a match of `OPENING`."""
+    """Return whether the start of a call is that of a JSON call, which `OPENING` matches."""
     return opening[:10].lower() == "<tool_call" or opening.startswith("<|")
 
 
 def json_call_at(text: str, opening: re.Match[str], table: Table) -> JsonCall | None:
-    """Return the call that begins with this match of `OPENING`; None if it is text.
+    """Return the call that starts with this match of `OPENING`; None if it has no valid JSON or names no known tool.
 
-    Raises FunctionCallConversionError for a list of several calls, or a name that occurs twice.
+    Raises FunctionCallConversionError for a list of several calls, or an argument that occurs twice.
     """
     read = _harmony_call if opening["call"].startswith("<|") else _tagged_call
     call, closing = read(text, opening, table)
@@ -75,7 +75,10 @@ def _tagged_call(text: str, opening: re.Match[str], table: Table) -> tuple[JsonC
 
 
 def _object_at(text: str, at: int, table: Table) -> tuple[dict[str, Any] | None, int]:
-    """Return the object here, or the only call in a list here, and the position after it."""
+    """Return the object at position `at`, or the only call of a list there, and the position after it.
+
+    The object is None if there is none. Raises FunctionCallConversionError if a list contains several calls.
+    """
     if text[at] == "{":
         return json_at(text, at, dict)
     value, end = json_at(text, at, list)
@@ -86,7 +89,7 @@ def _object_at(text: str, at: int, table: Table) -> tuple[dict[str, Any] | None,
 
 
 def json_at(text: str, at: int, kind: type[JsonT]) -> tuple[JsonT | None, int]:
-    """Return the JSON object or list that begins at this position, and the position after it; None if there is none."""
+    """Return the JSON object or list at position `at`, and the position after it; `(None, at)` if there is none."""
     try:
         value, end = _DECODER.raw_decode(text, at)
     except (ValueError, RecursionError):

@@ -1,5 +1,5 @@
-"""A wrapper that lets a model without tool calling use tools: calls are sent as plain text, and hidden while a response
-streams.
+"""A wrapper that lets a model without tool calling use tools: it writes calls as plain text, which is hidden from the
+user while a response streams.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _begun(text: str, tags: tuple[str, ...]) -> int:
 
 
 class TextCallModel:
-    """Wraps a model; `needs_text` is called with each request and returns whether its calls must be sent as text."""
+    """Wraps a model; `needs_text` is called at each request and returns whether tool calls must be sent as text."""
 
     def __init__(self, model: Model, needs_text: Callable[[], bool] = lambda: True) -> None:
         self._model = model
@@ -140,7 +140,7 @@ def _as_text(messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> li
 
 
 def _readable(message: Message) -> Message:
-    """Return the message with arguments that are not a JSON object put into one as text."""
+    """Return the message; arguments of calls that are not a JSON object are put into such an object, as text."""
     calls = message.get("tool_calls")
     if not calls:
         return message
@@ -164,7 +164,7 @@ def _with_calls(response: ModelResponse, tools: Sequence[dict[str, Any]]) -> Mod
     except FunctionCallConversionError as error:
         opening = _BEGINNING.search(response.text)
         text = response.text[: opening.start()].rstrip() if opening else response.text
-        # The arguments are not JSON, so that nothing else runs it either.
+        # The arguments are deliberately not JSON, so that no code can run the call.
         written = response.text[opening.start() :] if opening else response.text
         unread = (ToolCall("", opening["name"] if opening else "", written, error=str(error)),)
         return replace(response, text=text, tool_calls=() if response.incomplete else unread)
@@ -181,7 +181,7 @@ _BEGINNING: Final = lazy_pattern(
     r"(?P<name>[^<>\s\"'=]{0,80})",
     re.IGNORECASE,
 )
-"""The beginning of a call that could not be read, with its name."""
+"""Matches the start of a call that could not be read; the group `name` is the tool's name."""
 
 
 _CUT_OFF: Final = (
@@ -191,7 +191,7 @@ _CUT_OFF: Final = (
 
 
 def _call(call: TextCall, parameters: Parameters) -> ToolCall:
-    """Return the call for the agent, which validates it; the arguments of a truncated call are not JSON."""
+    """Return the call for the agent, which validates it; a call that was cut off has an error and no JSON arguments."""
     if call.is_cut:
         return ToolCall("", call.name, "the call was cut off before its end", error=_CUT_OFF)
     arguments = {name: _value(text, parameters.parameter(name)) for name, text in call.values.items()}

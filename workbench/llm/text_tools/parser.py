@@ -5,7 +5,7 @@ r"""Writes and parses the plain-text form of a tool call; `text_tools.calls` con
     </function>
 
 The format comes from OpenHands (CodeAct). One newline after an opening tag and one before a closing tag belong to the
-tag. Tags of the form in a value, and in the text around a call, are escaped with a backslash (`<\/parameter`).
+tag. Such tags inside a value, and in the text around a call, are escaped with a backslash (`<\/parameter`).
 
 Mistakes of models are accepted if they can mean only one thing: other spellings of a tag, closing tags that are missing
 or that repeat the name of the opening one, JSON in place of parameters. All patterns are bounded, so that parsing takes
@@ -49,13 +49,13 @@ _OPENING: Final = (
 _STRICT: Final = lazy_pattern(r"<function=([^<>\n]+)>")
 _OPENED_NAME: Final = lazy_pattern(rf"(?:[=:])\s{{0,9}}[\"']?({_NAME}|[^<>\n]{{1,128}})[\"']?\s{{0,9}}>?\Z")
 _CALL_OR_IGNORED: Final = lazy_pattern(rf"(?P<call>{_OPENING}|{JSON_OPENING})|{IGNORED}", re.IGNORECASE)
-"""The beginning of a call, or the beginning or end of ignored text."""
+"""Matches the start of a call, or the start or end of ignored text."""
 _REGULAR_NAME: Final = r"[^<>\n\"'=:]{1,128}"
 _REGULAR: Final = lazy_pattern(
     rf"<function=({_REGULAR_NAME})>\n((?:<parameter={_REGULAR_NAME}>[^<]*</parameter>\n)*)</function>(?![^\n])"
 )
 _REGULAR_PARAMETER: Final = lazy_pattern(rf"<parameter=({_REGULAR_NAME})>([^<]*)</parameter>")
-"""The form in which calls are written, without tags in its values; most calls have it."""
+"""With `_REGULAR`: a call exactly as `write_call` writes it, without `<` in its values; most calls have this form."""
 _PARAMETER_TAG: Final = (
     r"<\s{0,9}parameter(?:\s{0,9}[=:]\s{0,9}|\s{1,9}name\s{0,9}=\s{0,9})"
     r"(?:\"(?P<quoted>(?:[^\"\\\n]|\\.)*)\"|'(?P<single>[^'<>\n]{1,200})'|(?P<plain>[^<>\n\"']{1,500}))\s{0,9}>"
@@ -101,7 +101,7 @@ _PLAIN_NAME: Final = lazy_pattern(r"[^<>\n\"'=:\s](?:[^<>\n\"'=]{0,200}[^<>\n\"'
 
 
 class TextCall(msgspec.Struct):
-    """One parsed call: values as text, repairs, and its span; `is_cut` if the text ended inside the call."""
+    """A parsed call: values as text, repairs, and its positions; `is_cut` is set if the text ended inside the call."""
 
     name: str
     values: dict[str, str] = msgspec.field(default_factory=dict)
@@ -112,7 +112,7 @@ class TextCall(msgspec.Struct):
 
 
 def write_call(name: str, arguments: Mapping[str, Any], parameters: Parameters) -> str:
-    """Return the call as text."""
+    """Return the call as text, with the tags in its values escaped."""
     lines = [f"<function={name}>"]
     for key, value in arguments.items():
         text = _written(parameters.parameter(key), value)
@@ -130,7 +130,7 @@ def _written(parameter: ToolParameter | None, value: Any) -> str:
 
 @lru_cache(maxsize=512)
 def _name_text(name: str) -> str:
-    """Return the name of a parameter as it stands in a tag: as JSON if it is not a plain word."""
+    """Return the name of a parameter as it is written in a tag: as JSON if it has quotes, brackets or line ends."""
     if _PLAIN_NAME.fullmatch(name):
         return name
     return json.dumps(name).replace("<", "\\u003c").replace(">", "\\u003e")
@@ -147,9 +147,9 @@ def read_words(text: str) -> str:
 
 
 def read_calls(text: str, table: Table | None = None) -> tuple[str, list[TextCall]]:
-    """Return the text of a message without its calls, and the calls. Raises FunctionCallConversionError if one is
-    malformed. With a `table` of tools, mistakes that can be corrected by the names of tools and parameters are accepted
-    too.
+    """Return the text of a message without its calls, and the calls. Raises FunctionCallConversionError if a call is
+    malformed. With a `table` of tools, mistakes are accepted too that can be corrected because the names of tools and
+    parameters are known.
 
     The model's thinking, comments and examples contain no calls. Thinking is the text between its tags, before a
     closing tag without an opening one, and after an opening tag that is never closed.
@@ -185,7 +185,7 @@ def _twice(call: str, parameter: str) -> FunctionCallConversionError:
 
 
 def without_calls(text: str, calls: Sequence[TextCall], offset: int = 0) -> str:
-    """Return the text around the calls in a text that begins at `offset` in the message."""
+    """Return the text without the calls; `offset` is its position in the message, to which the calls' spans refer."""
     if len(calls) == 1 and not offset and calls[0].end == len(text):
         return read_words(_before(text[: calls[0].start], "")[0])
     spans = [(max(0, call.start - offset), min(len(text), call.end - offset)) for call in calls]
@@ -202,7 +202,10 @@ def without_calls(text: str, calls: Sequence[TextCall], offset: int = 0) -> str:
 
 
 def _before(text: str, after: str) -> tuple[str, bool]:
-    """Return the text before a call without the wrapper of the call, and whether the wrapper is a code fence."""
+    """Return the text before a call without the start of a wrapper, and whether that is a code fence.
+
+    A code fence is only removed if it is closed in `after`, the text after the last call.
+    """
     has_fence, end = False, text[-120:]
     if ">" in end and (wrappers := _WRAPPERS_BEFORE.search(text, max(0, len(text) - 99))):
         text = text[: wrappers.start()]
@@ -213,7 +216,10 @@ def _before(text: str, after: str) -> tuple[str, bool]:
 
 
 def _tags(pattern: re.Pattern[str], text: str, at: int, stop: int, first: str = "<") -> Iterator[re.Match[str]]:
-    """Yield the matches of a pattern that begins with `first`, which is much faster to find than the pattern."""
+    """Yield the pattern's matches from `at` to `stop`, all of which start with the character `first`.
+
+    Finding this character first is much faster than searching for the pattern.
+    """
     while (at := text.find(first, at, stop)) >= 0:
         match = pattern.match(text, at, stop)
         if match:
@@ -237,7 +243,7 @@ class _Parser:
         return _tags(_CALL_OR_IGNORED, self._text, at, len(self._text))
 
     def calls(self) -> list[TextCall]:
-        """Return the calls outside the model's thinking. Raises FunctionCallConversionError if one is malformed."""
+        """Return the calls outside ignored text or examples. Raises FunctionCallConversionError if one is malformed."""
         calls: list[TextCall] = []
         call = self._next_call(self._end_of_reasoning())
         while call is not None:
@@ -263,7 +269,9 @@ class _Parser:
         return None
 
     def _span_end(self, opening: re.Match[str]) -> int:
-        """Return where a span ends, or -1 if it is not closed; after an unclosed one, none of its kind is closed."""
+        """Return the position after an ignored span, or -1 if it is not closed; then no later one of its kind is closed
+        either.
+        """
         kind = opening["span"][:2]
         end = -1 if kind in self._unclosed else span_end(self._text, opening)
         if end < 0:
@@ -271,15 +279,15 @@ class _Parser:
         return end
 
     def _depth_after(self, tag: re.Match[str], depth: int) -> int:
-        """Return how many tags of thinking are open after this one."""
+        """Return how many tags of thinking are open after this tag; `depth` is their number before it."""
         if self._is_quoted(tag):
             return depth
         return max(0, depth - 1) if is_closing_tag(tag) else depth + 1
 
     def _end_of_reasoning(self) -> int:
-        """Return the end of the last closing tag without an opening one, outside calls; 0 if there is none.
+        """Return the end of the last closing tag of thinking without an opening tag, outside calls; 0 if there is none.
 
-        Templates that write the opening tag into the prompt leave such a tag in the response.
+        Responses contain such a tag if the model's template puts the opening tag into the prompt.
         """
         text = self._text
         if not CLOSING_TAG.search(text):
@@ -298,7 +306,7 @@ class _Parser:
         return end
 
     def _is_quoted(self, tag: re.Match[str]) -> bool:
-        """Return whether the text speaks of a tag, in quotes or as code."""
+        """Return whether a tag is only mentioned: enclosed in quotes or backquotes."""
         return is_quoted(self._text[max(0, tag.start() - 1) : tag.start()], self._text[tag.end() : tag.end() + 1])
 
     def _end_of_call(self, opening: re.Match[str]) -> int:
@@ -309,7 +317,10 @@ class _Parser:
         return call.end if call is not None else opening.end()
 
     def _call_at(self, opening: re.Match[str]) -> TextCall | None:
-        """Return the call that begins with this tag; None if it is text. Raises FunctionCallConversionError."""
+        """Return the call that starts with this tag; None if it is not a call, but text.
+
+        Raises FunctionCallConversionError if the call is malformed.
+        """
         regular = _REGULAR.match(self._text, opening.start())
         if regular:
             return _regular_call(regular, self._table or ())
@@ -339,8 +350,8 @@ class _Parser:
         return TextCall(read.name, values, repairs=repairs, start=opening.start(), end=read.end)
 
     def _read_parameters(self, call: TextCall, at: int) -> None:
-        """Add the values and the end of a call. Raises FunctionCallConversionError for text that belongs to no
-        value.
+        """Read the parameters from position `at` on, and set the call's values and end. Raises
+        FunctionCallConversionError for text that belongs to no value.
         """
         parameters = (self._table or {}).get(call.name)
         while opening := self._parameter_at(call, parameters, at):
@@ -370,7 +381,7 @@ class _Parser:
             call.repairs.append("a missing </function>")
 
     def _parameter_at(self, call: TextCall, parameters: Parameters | None, at: int) -> tuple[str, int] | None:
-        """Return the name of the parameter that begins here and the position of its value; None if none begins."""
+        """Return the name of the parameter at position `at` and the position of its value; None if there is none."""
         spaces = _SPACE.match(self._text, at)
         at = spaces.end() if spaces else at
         tag, unclosed = _PARAMETER.match(self._text, at), _UNCLOSED_TAG.match(self._text, at)
@@ -382,10 +393,10 @@ class _Parser:
         return (name, tag.end()) if tag else None
 
     def _missing_end(self, call: TextCall, parameters: Parameters | None, name: str, start: int, stop: int) -> int:
-        """Return the end of a value that lacks its closing tag and so seems to contain the following parameter; else
-        -1.
+        """Return the end of a value without closing tag, which therefore seems to contain the next parameter; -1 if its
+        closing tag is not missing.
 
-        Raises FunctionCallConversionError if that tag may really belong to the value.
+        Raises FunctionCallConversionError if the tag of the next parameter may be a part of the value.
         """
         if self._text.find("<", start, stop) < 0:
             return -1
@@ -412,12 +423,15 @@ class _Parser:
         return first
 
     def _open_value(self, call: TextCall, name: str, start: int) -> int:
-        """Add a last value without a closing tag; if the call is not closed either, the text was truncated."""
+        """Add the last value, which has no closing tag, and return the end of the call.
+
+        If the call is not closed either, it is marked as cut off.
+        """
         end = next(_tags(_END_OF_OPEN_VALUE, self._text, start, len(self._text)), None)
         value = self._text[start : end.start() if end else len(self._text)]
         length = _end_of_broken(value, name)
         rest = value[length:]
-        # Providers omit the stop word, which ends the call: a line that follows the tag shows that it was whole.
+        # Providers omit the stop word, which ends a call: a line end after the closing tag shows that it was complete.
         call.is_cut = end is None and not (rest.lower().startswith("</parameter") and rest.endswith("\n"))
         call.values[name] = _value(value if call.is_cut else value[:length])
         if not call.is_cut:
@@ -439,7 +453,7 @@ class _Parser:
 
 
 def _name_of(tag: re.Match[str]) -> str:
-    """Return the name of a parameter in its tag; a quoted one is JSON."""
+    """Return the name of a parameter from its tag; a name in double quotes is decoded as JSON."""
     quoted = tag["quoted"]
     if quoted is None:
         return str(tag["single"] or tag["plain"]).strip()
@@ -450,7 +464,7 @@ def _name_of(tag: re.Match[str]) -> str:
 
 
 def _end_of_broken(value: str, name: str) -> int:
-    """Return the end of a value that has a wrong closing tag: one without its `>` or with another name."""
+    """Return the length of the value without a wrong closing tag at its end: one without `>` or with another name."""
     broken = _BROKEN_END.search(value, max(0, len(value) - 300))
     word = broken[1].lower() if broken else ""
     is_end = word in ("parameter", "param") or (word == name.lower() and f"<{name}" not in value)

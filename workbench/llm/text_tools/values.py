@@ -24,7 +24,7 @@ class FunctionCallConversionError(WorkbenchError):
 
 
 class FunctionCallValidationError(WorkbenchError):
-    """A call names unknown functions or parameters, or has invalid values; the message is for the model."""
+    """A call names an unknown function or parameter, or has an invalid value; the message is for the model."""
 
 
 class ToolParameter(msgspec.Struct, frozen=True):
@@ -42,7 +42,7 @@ class ToolParameter(msgspec.Struct, frozen=True):
         return _type_name(self.kinds)
 
     def read(self, text: str) -> Any:
-        """Convert text to a value of the parameter's types. Raises FunctionCallValidationError."""
+        """Convert text to a value of one of the parameter's types. Raises FunctionCallValidationError if it is none."""
         value = text if self.kinds == _STRING else self._read_typed(text)
         if self.enum is None or _among(value, self.enum):
             return value
@@ -88,9 +88,9 @@ _KINDS: Final[dict[type, str]] = {
 
 
 _read_value: Final = json.JSONDecoder().raw_decode
-"""`json.loads` takes three times as long for short values."""
+"""Used instead of `json.loads`, which takes three times as long for short values."""
 _BLANKS: Final = " \t\n\r"
-"""What JSON permits around a value."""
+"""The whitespace that JSON permits around a value."""
 
 
 def _parsed(text: str) -> Any:
@@ -103,7 +103,7 @@ def _parsed(text: str) -> Any:
 
 
 def kind_of(value: Any) -> str:
-    """Return the JSON type of a value; empty if it has none."""
+    """Return the JSON type of a value, such as `integer`; empty if it is not a JSON value."""
     return _KINDS.get(type(value), "")
 
 
@@ -122,7 +122,7 @@ def _among(value: Any, allowed: Iterable[Any]) -> bool:
 
 
 def _equal(one: Any, other: Any) -> bool:
-    """Return whether two JSON values are equal: 1 is 1.0, but not true."""
+    """Return whether two JSON values are equal; 1 equals 1.0 but not true."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(_equal(value, other[name]) for name, value in one.items())
     if isinstance(one, list) and isinstance(other, list):
@@ -136,17 +136,17 @@ def untyped(name: str) -> ToolParameter:
 
 
 class Parameters(dict[str, ToolParameter]):
-    """The parameters of one tool by name; if `is_open`, it takes others too, with any value."""
+    """The parameters of one tool by name; if `is_open`, the tool accepts other parameters too, with any value."""
 
     is_open = False
     required: tuple[str, ...] = ()
 
     def is_risk(self, name: str) -> bool:
-        """Return whether this is the model's own rating of a call, which never makes the call invalid."""
+        """Return whether this parameter is the model's own rating of a call; an invalid rating is no error."""
         return name == RISK and (name not in self or frozenset(self[name].enum or ()) == _RISKS)
 
     def parameter(self, name: str) -> ToolParameter | None:
-        """Return the parameter of that name; None if the tool has none."""
+        """Return the parameter of that name; None if the tool does not accept one."""
         return self.get(name) or (untyped(name) if self.is_open else None)
 
 
@@ -165,7 +165,7 @@ def tool_name(tool: Any) -> str:
 def parameters_of(tool: Schema) -> Parameters:
     """Return the parameters of a tool in OpenAI's function format, by name, in the order of its schema.
 
-    Never raises because of a schema: a parameter whose type is not declared, or declared wrong, takes any value.
+    A faulty schema raises no error: a parameter whose type is missing or invalid accepts any value.
     """
     schema = tool["function"].get("parameters")
     schema = schema if isinstance(schema, Mapping) else {}
@@ -194,7 +194,7 @@ def _parameter(name: str, part: Any, root: Schema, is_required: bool) -> ToolPar
 
 
 def _kinds(schema: Any, root: Schema, depth: int = 0) -> frozenset[str]:
-    """Return the JSON types that a schema permits, or more of them; all if it is true or declares none."""
+    """Return the JSON types that a schema permits (perhaps too many); all types if it does not say which."""
     if not isinstance(schema, Mapping) or depth > _MAX_DEPTH:
         return _ALL
     if isinstance(schema.get("$ref"), str):
@@ -215,7 +215,7 @@ def type_name_of(schema: Any, root: Schema) -> str:
 
 
 def _declared_types(declared: Any) -> frozenset[str]:
-    """Return the types of a `type`; empty unless all of them are JSON types."""
+    """Return the types that a schema's `type` declares; empty unless all of them are JSON types."""
     if isinstance(declared, str):
         return frozenset({declared}) & _ALL
     if not isinstance(declared, list):
@@ -225,7 +225,9 @@ def _declared_types(declared: Any) -> frozenset[str]:
 
 
 def resolved(reference: str, root: Schema) -> Any:
-    """Return the target of a reference inside the schema, or an empty schema, which permits everything."""
+    """Return the target of a `$ref` inside the schema `root`; if there is none, an empty schema, which permits
+    everything.
+    """
     if not reference.startswith("#"):
         return {}
     schema: Any = root
