@@ -1,7 +1,7 @@
 """ohw: a terminal workbench for coding agents.
 
 A program imports the agent from here, and its tools from `workbench.tools`: `from workbench import Agent, tool`. Names
-load on first use; `workbench.sdk` has the same ones for type checkers.
+load on first use; `workbench.sdk` has the names of the agent again, for type checkers.
 """
 
 # Nothing is imported here: this runs before `python -m workbench` has removed the start directory from the path, and

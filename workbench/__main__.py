@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 # httpx loads its own command if it can, with click and rich, which no engine and no run needs.
 sys.modules["httpx._main"] = None  # type: ignore[assignment]
 _NO_MEMORY = b"ohw: the system refused more memory; close other programs or raise the limit (ulimit -v, ulimit -u)\n"
-"""Encoded in advance: `cli` reports this too, but cannot when no memory is left at all."""
+"""Encoded in advance: `cli` reports a lack of memory too, but cannot when no memory is left at all."""
 _LEAST_MEMORY = 128_000_000
-"""How many bytes of addresses the modules need; with less, libraries in C and Rust may end the process or hang it."""
+"""The bytes of address space that loading the modules needs; with less, libraries in C and Rust may crash or hang."""
 
 
 def main() -> int:
@@ -46,7 +46,7 @@ def main() -> int:
 
 
 def _report_crash(kind: type[BaseException], error: BaseException, trace: "TracebackType | None") -> None:
-    """Report an exception that nothing has handled, in one line and a file; without either, print the traceback."""
+    """Report an unhandled exception in one line and a file; if that fails, print the traceback."""
     try:
         from workbench.cli.crash import print_crash
 
@@ -56,7 +56,10 @@ def _report_crash(kind: type[BaseException], error: BaseException, trace: "Trace
 
 
 def _is_memory_limit_too_low() -> bool:
-    """Return whether the modules cannot be loaded: without memory, Python's compiler fails with many exceptions."""
+    """Return whether the memory limit is too low to load the modules.
+
+    It is checked in advance, because Python's compiler fails with many different exceptions for lack of memory.
+    """
     try:
         import resource
     except ImportError:  # the library could not be mapped
@@ -66,11 +69,11 @@ def _is_memory_limit_too_low() -> bool:
 
 
 def without_workspace(entries: list[str], cwd: str, python_path: str) -> list[str]:
-    """Return the import path without the entries that `cwd` provides.
+    """Return the import path without the entries that come from the current directory, `cwd`.
 
-    These are the directory itself (`python -m` and an empty entry of PYTHONPATH put it there) and the entries of
-    PYTHONPATH inside it. If our own package is in the directory, the directory is moved to the end, where it hides no
-    other module.
+    These are the directory itself (added by `python -m` and by an empty entry of PYTHONPATH) and the entries of
+    PYTHONPATH inside it. If our own package is in the directory, its entry is moved to the end, where it hides no other
+    module.
     """
     here = os.path.realpath(cwd)
     ours = os.path.realpath(__file__).rpartition("/workbench/")[0]

@@ -50,26 +50,28 @@ _SAME: Final = (
     ("\xa0", " "),
 )
 TABLE: Final = {ord(character): plain for characters, plain in _SAME for character in characters}
-"""The replacement of each character, by code point; both take one cell."""
+"""The replacement of each character, by code point; the character and its replacement are both one cell wide."""
 _WORDS: Final = {sign: plain for sign, plain in TABLE.items() if sign != ord("·")} | {ord("…"): "..."}
 """The replacements for running text: an ellipsis becomes three dots, and a middle dot is not replaced."""
 
 
 def add_sign(sign: str, plain: str) -> None:
-    """Add an ASCII replacement for a character that has none yet."""
+    """Add an ASCII replacement for a character; without effect if it already has one, or `plain` is not ASCII."""
     if plain.isascii() and ord(sign) not in TABLE:
         TABLE[ord(sign)] = _WORDS[ord(sign)] = plain
 
 
 def in_ascii(text: str) -> str:
-    """Return running text in ASCII: look-alikes for the characters of the interface, escapes for all others."""
+    """Return running text in ASCII: similar characters for those of the interface, escapes for all others."""
     if text.isascii():
         return text
     return text.translate(_WORDS).encode("ascii", "backslashreplace").decode()
 
 
 def wants_ascii(env: Mapping[str, str] = os.environ) -> bool:
-    """Return whether the locale's encoding is not Unicode; `OHW_ASCII` overrides the locale."""
+    """Return whether to draw in ASCII: if `OHW_ASCII` says so or, while it is unset, if the locale's encoding is not
+    Unicode.
+    """
     setting = env.get("OHW_ASCII", "").lower()
     if setting:
         return setting in ("1", "true", "yes", "on")

@@ -24,7 +24,7 @@ _NO_MEMORY = "the system refused more memory; close other programs or raise the 
 _NO_LIBRARY = lazy_pattern(
     r"failed to map segment|[Cc]annot allocate|out of memory|cannot create (?:shared object|link map)|start new thread"
 )
-"""Matches the messages of the shared library loader (glibc, musl) and of `threading` when there is no memory."""
+"""Matches the messages of the dynamic loader (glibc, musl) and of `threading` when memory runs out."""
 _EXHAUSTED = {
     errno.ENOMEM: _NO_MEMORY,
     errno.EAGAIN: _NO_MEMORY,
@@ -38,7 +38,9 @@ _EXHAUSTED = {
 
 
 def exhaustion(error: BaseException) -> str:
-    """Return what the system ran out of and what to do, or an empty string if the exception has another cause."""
+    """Return what the system ran out of and what to do about it, or an empty string if the
+    exception has another cause.
+    """
     if is_out_of_memory(error):
         return _NO_MEMORY
     reason = _EXHAUSTED.get(error.errno or 0, "") if isinstance(error, OSError) else ""
@@ -46,7 +48,7 @@ def exhaustion(error: BaseException) -> str:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Return whether the exception, or one of its causes, says that the system refused memory or a thread."""
+    """Return whether the exception, or one of its causes, means that the system refused memory or a thread."""
     by_number = isinstance(error, OSError) and error.errno in (errno.ENOMEM, errno.EAGAIN)
     return by_number or any(_is_out_of_memory(each) for each in _chain(error))
 

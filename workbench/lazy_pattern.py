@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class _LazyPattern:
-    """A regular expression that is compiled when the first of its attributes is read."""
+    """A regular expression that is compiled when one of its attributes is first read."""
 
     def __init__(self, source: str | bytes, flags: int) -> None:
         self._source = source
@@ -31,9 +31,9 @@ class _LazyPattern:
 
 
 def lazy_pattern(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
-    """Return the pattern as `re.compile` does, but compile it on first use; an error in it is raised only then.
+    """Return a pattern as `re.compile` does, but compile it on first use; an error in it is raised only then.
 
-    The start loads about 600 patterns and uses few of them; compiling all of them took a fifth of the start. The result
-    has the methods and attributes of a compiled pattern, but the functions of `re` do not accept it.
+    About 600 patterns are loaded at start and few of them are used; compiling all of them took a fifth of the start
+    time. The result has the methods and attributes of a compiled pattern, but the functions of `re` do not accept it.
     """
     return _LazyPattern(source, flags)  # type: ignore[return-value]

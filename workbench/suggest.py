@@ -6,7 +6,10 @@ from collections.abc import Iterable
 
 
 def near(name: str, names: Iterable[str], least: float = 0.6) -> str:
-    """Return `; did you mean NAME?` with the nearest name, or an empty string if no name is close."""
+    """Return `; did you mean 'NAME'?` with the nearest of `names`, or an empty string if none is close to `name`.
+
+    `least` is the minimum similarity, from 0 (none) to 1 (equal).
+    """
     suggestion = nearest(name, names, least)
     return f"; did you mean {suggestion!r}?" if suggestion else ""
 

@@ -57,7 +57,9 @@ ACCENTS = f"(?<![^\\W\\d_{_MARKS}])(?<![0-9#*]\ufe0f)(?<![{_MARKS}])[{_MARKS}]+|
 """Matches accents that do not follow a letter, and all but the first two accents on a letter."""
 _RIGHT_TO_LEFT = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\U00010800-\U00010fff\U0001e800-\U0001efff"
 REORDERED = f"[{_RIGHT_TO_LEFT}](?:(?:[^\\w\\n]|_|[\\d{_RIGHT_TO_LEFT}])*[\\d{_RIGHT_TO_LEFT}])?"
-"""Matches a run drawn from right to left: it starts with a right-to-left letter and ends with one or with a digit."""
+"""Matches a run that is drawn from right to left: it starts with a right-to-left letter and ends
+with one or a digit.
+"""
 OPERATORS = r"[|&;<>()=$`*?{}\[\]!#~\\/]|(?<!\w)-"
 FOREIGN_DIGITS = r"(?<=[A-Za-z0-9])(?![0-9])\d|(?![0-9])\d(?=[A-Za-z0-9])"
 """Matches digits of other scripts next to ASCII letters or digits."""
@@ -68,7 +70,9 @@ HIDDEN = (
     "\u2060-\u206f\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\U00013430-\U0001343f\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff\ud800-\udfff"
 )
-"""C0 (without tab and newline), DEL, C1, bidirectional and invisible characters and tags, for a character set."""
+"""C0 (without tab and newline), DEL, C1, bidirectional and invisible characters and tags; for use inside `[…]` in a
+regex.
+"""
 _UNSAFE = lazy_pattern(f"[{HIDDEN}]")
 _UNSAFE_OR_BREAK = lazy_pattern(f"[{HIDDEN}\n\t]")
 _SURROGATE = "[\ud800-\udfff]"
@@ -94,7 +98,7 @@ _EMOJI = "[\u2194\u2195\u2640\u2642\u2695\u2696\u26a7\u26d3\u2708\u2764\u27a1\u2
 
 
 def _joins_emoji(match: re.Match[str]) -> bool:
-    """Return whether a matched zero-width joiner joins two emoji, as in a family, where it hides nothing."""
+    """Return whether a matched zero-width joiner joins two emoji into one, such as a family: there it hides nothing."""
     text, at = match.string, match.start()
     before = text[:at].rstrip("\ufe0f")[-1:] if text[at - 1 : at] == "\ufe0f" else text[at - 1 : at]
     return bool(_pattern(_EMOJI).match(before) and _pattern(_EMOJI).match(text, at + 1))
@@ -121,7 +125,9 @@ _STROKE_ALONE = rf"(?<![^\W\d_A-Za-z]){_STROKE}(?![^\W\d_A-Za-z])"
 _LIKE_LATIN = frozenset({"CYRILLIC", "GREEK", "COPTIC", "ARMENIAN", "CHEROKEE", "LISU"})
 """The scripts that have letters drawn like Latin ones."""
 _WRITTEN_TODAY = frozenset({"CYRILLIC", "GREEK", "ARMENIAN", "HEBREW", "ARABIC", "GEORGIAN", "ETHIOPIC", "LATIN"})
-"""Scripts in wide use: in a word of one of them only `_TWINS` count; otherwise common words would be escaped."""
+"""Scripts in wide use: a word in such a script is escaped only if it is made of `_TWINS`; common words must stay
+readable.
+"""
 _TWINS = frozenset(
     "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0455\u0456\u0458\u04bb\u0501\u051b\u051d\u04cf"
     "\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0423\u0425\u0405\u0406\u0408"
@@ -140,18 +146,16 @@ _OVERLAY = (
 )
 """Matches marks drawn over the letter before them, and variation selectors after characters without variants."""
 _DRAWN_ANYHOW = frozenset({"Zs", "Cf", "Cn", "Co"})
-"""Categories of characters that are invisible or depend on the font: space, format, unassigned, private use."""
+"""Unicode categories of characters that are invisible or depend on the font: space, format, unassigned, private use."""
 _STROKES = frozenset("\u2044\u2215\u29f8\u29f5\u2216\u2236\ua789\u01c3\u2217\u2223")
 """Mathematical, phonetic and similar characters that are drawn like `/`, `\\`, `:`, `!`, `*` and `|`."""
 
 
 def revealed(text: str, *, lines: bool = True) -> str:
-    """Return the text as `visible` does, with escapes also for look-alike letters and for spaces other than the
-    ordinary one.
+    """Return the text as `visible` does, but also escape look-alike letters and all spaces except the ordinary one.
 
-    This is for commands and paths that need approval. A word in one script is not changed, with two exceptions: all of
-    it could be read as Latin, or it is written from right to left, so that an operator next to it would appear on its
-    other side.
+    This is for commands and paths that need approval. A word in one script is not changed, unless all of it could be
+    read as Latin, or it is written from right to left, so that an operator next to it would appear on the wrong side.
     """
     if not text.isascii():
         text = _pattern(ACCENTS).sub(_codes, _pattern(REORDERED).sub(_in_order, _pattern(_OVERLAY).sub(_codes, text)))
@@ -164,8 +168,8 @@ def revealed(text: str, *, lines: bool = True) -> str:
 def visible_path(path: str) -> str:
     """Return a path on one line, as `revealed` does, in a form in which no two paths look alike.
 
-    A backslash is doubled, because it begins an escape, and a space at an end is an escape. So is a character that
-    looks like another one, such as an accent that is a separate character. Apply this function only once.
+    Three more things are escaped: a backslash, by doubling it, a space at either end, and a character that looks like
+    another one, such as an accent that is a separate character. Apply this function only once.
     """
     if path.isascii() and path.isprintable() and "\\" not in path and path == path.strip(" "):
         return path
@@ -219,7 +223,7 @@ def _reads_as_ascii(word: str) -> bool:
 def _without_modifiers(word: str) -> str:
     """Return the word with escapes for modifier letters that are drawn like ASCII.
 
-    A word in scripts other than Latin is not changed: there they are ordinary letters.
+    A word in scripts other than Latin is not changed: modifier letters are ordinary letters there.
     """
     others = {_script(sign) for sign in word if unicodedata.category(sign) != "Lm"}
     if others and "LATIN" not in others:
@@ -236,7 +240,8 @@ def _modifies(sign: str) -> bool:
 def _in_order(match: re.Match[str]) -> str:
     """Return a right-to-left run with its letters as escapes if it contains an operator, otherwise unchanged.
 
-    The words around an operator would be drawn in a different order from the one in which they are executed.
+    Otherwise, the words around the operator would be drawn in a different order from the one in which they are
+    executed.
     """
     text = match.group()
     return (
@@ -245,7 +250,7 @@ def _in_order(match: re.Match[str]) -> str:
 
 
 def _in_scripts(word: str) -> str:
-    """Return the word, with escapes if it mixes scripts with letters like Latin ones, or consists of `_TWINS` alone."""
+    """Return the word, with escapes if it mixes scripts whose letters look Latin, or consists of `_TWINS` alone."""
     scripts = {_script(sign) for sign in word} - {"MODIFIER"}
     if scripts.isdisjoint(_LIKE_LATIN):
         return word
@@ -265,7 +270,7 @@ def _symbol(match: re.Match[str]) -> str:
 
 
 _LONG_S = frozenset({"017F", "02BC"})
-"""Codes in ligatures that are drawn like ASCII: the long s, and the apostrophe."""
+"""Code points in the decomposition of ligatures that are drawn like ASCII: the long s and the apostrophe."""
 
 
 @lru_cache(4096)
@@ -298,8 +303,10 @@ def well_formed(text: str) -> str:
 
 
 def cut_exactly(text: str, limit: int) -> str:
-    """Return the text; if it is longer than `limit` characters, exactly that many: its head, a note of the omission,
-    and its tail. A limit without room for the note leaves only the head; 0 means no limit.
+    """Return the text, cut to exactly `limit` characters if it is longer.
+
+    What remains is its head, a note of the omission, and its tail; if there is no room for the note, only the head. A
+    limit of 0 means no limit.
     """
     if not limit or len(text) <= limit:
         return text
@@ -322,7 +329,7 @@ def _omission(text: str, head: int, tail: int) -> str:
 
 
 def cut_middle(text: str, limit: int) -> str:
-    """Return the text; if it is longer than `limit` characters, only its head and tail with a note of the omission.
+    """Return the text; if it is longer than `limit` characters, only its head and tail, with a note of the omission.
 
     The cuts are at line ends if possible. The result may be slightly longer than `limit`.
     """

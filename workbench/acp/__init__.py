@@ -1,5 +1,5 @@
-"""Editors: `ohw acp` speaks the Agent Client Protocol (https://agentclientprotocol.com) on stdin and stdout.
+"""The front end for editors: `ohw acp` speaks the Agent Client Protocol (https://agentclientprotocol.com) over stdio.
 
-A front end like the screen and plain mode: it shows what `workbench.view` computes, and knows neither the log nor how
-anything is decided. Only this package imports `acp`, the protocol's official package.
+Like the screen and plain mode, it shows what `workbench.view` computes, and knows neither the log nor how decisions are
+made. Only this package and `workbench.acp_client` import `acp`, the protocol's official package.
 """

@@ -1,4 +1,4 @@
-"""The agent as an editor sees it: one method for each request of the protocol; each session is an `EditorSession`."""
+"""The agent as an editor sees it: one method for each request of the protocol. Each session is an `EditorSession`."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ _SETUP: Final = AuthMethodAgent(
     "Or set OHW_MODEL and the provider's API key in the environment of the editor.",
 )
 _USED: Final = {"ohw": {"usesClientFiles": True, "usesClientTerminals": False}}
-"""What is said in `initialize`: files are compared with the editor's, and commands run in the agent's own shell."""
+"""Metadata of the answer to `initialize`: the agent uses the editor's files, but runs commands in its own shell."""
 
 
 @contextmanager
 def _as_request_error() -> Iterator[None]:
-    """Turn a WorkbenchError into the error that answers a request; editors show its message."""
+    """Turn a WorkbenchError into the protocol's error response; editors show its message."""
     try:
         yield
     except WorkbenchError as error:
@@ -85,17 +85,19 @@ class EditorAgent:
     """Answers the requests of one editor."""
 
     def __init__(self, locations: Locations, read_settings: Callable[[], Settings]) -> None:
-        """`read_settings` reads the settings again for each session. Raises UsageError if one is invalid."""
+        """`read_settings` is called for each session, so that changed settings apply; it raises UsageError if one is
+        invalid.
+        """
         self._locations = locations
         self._read_settings = read_settings
         self._editor: Client | None = None
         self._has_files = False
-        """Whether the editor reads and writes files, with the changes that are not saved."""
+        """Whether the editor can read and write files for the agent, including unsaved changes."""
         self._opened: EditorSessions | None = None
         self._offers: set[asyncio.Task[None]] = set()
 
     def on_connect(self, conn: Client) -> None:
-        """Set the connection, before the first request."""
+        """Set the connection to the editor; called before the first request."""
         self._editor = conn
 
     @property
@@ -108,7 +110,9 @@ class EditorAgent:
         return self._opened
 
     async def initialize(self, client_capabilities: ClientCapabilities | None = None, **_: Any) -> InitializeResponse:
-        """Return what this agent can do; of the protocol it speaks one version, whatever the editor asks for."""
+        """Return the capabilities of this agent, and the one version of the protocol that it speaks, whatever the
+        editor asks for.
+        """
         files = client_capabilities.fs if client_capabilities is not None else None
         self._has_files = bool(files and files.read_text_file and files.write_text_file)
         return InitializeResponse(
@@ -120,7 +124,10 @@ class EditorAgent:
         )
 
     async def authenticate(self, method_id: str, **_: Any) -> AuthenticateResponse:
-        """Look whether a model is set up by now; keys are never taken from an editor."""
+        """Check whether a model is set up by now; API keys are never accepted from an editor.
+
+        Raises RequestError if none is.
+        """
         if method_id != _SETUP.id:
             raise RequestError(_INVALID_PARAMS, f"there is no method {method_id!r}")
         with _as_request_error():
@@ -128,7 +135,7 @@ class EditorAgent:
         return AuthenticateResponse()
 
     async def new_session(self, cwd: str, **more: Any) -> NewSessionResponse:
-        """Start a session in a directory."""
+        """Start a session in the directory `cwd`."""
         with _as_request_error():
             _refuse_directories(more)
             session = await self._sessions.start(cwd, more.get("mcp_servers"))
@@ -136,7 +143,7 @@ class EditorAgent:
         return NewSessionResponse(session_id=session.id, modes=session.modes, config_options=session.options)
 
     async def load_session(self, cwd: str, session_id: str, **more: Any) -> LoadSessionResponse:
-        """Open a session and send what happened in it."""
+        """Open a session, and send its history to the editor."""
         with _as_request_error():
             _refuse_directories(more)
             session = await self._sessions.open(session_id, cwd, more.get("mcp_servers"), replay=True)
@@ -144,7 +151,7 @@ class EditorAgent:
         return LoadSessionResponse(modes=session.modes, config_options=session.options)
 
     async def resume_session(self, session_id: str, cwd: str, **more: Any) -> ResumeSessionResponse:
-        """Open a session without sending what happened in it."""
+        """Open a session without sending its history."""
         with _as_request_error():
             _refuse_directories(more)
             session = await self._sessions.open(session_id, cwd, more.get("mcp_servers"))
@@ -152,7 +159,7 @@ class EditorAgent:
         return ResumeSessionResponse(modes=session.modes, config_options=session.options)
 
     async def fork_session(self, session_id: str, cwd: str, **more: Any) -> ForkSessionResponse:
-        """Continue a session in a new one."""
+        """Fork a session at its end, and open the fork."""
         with _as_request_error():
             _refuse_directories(more)
             session = await self._sessions.fork(session_id, cwd, more.get("mcp_servers"))
@@ -198,14 +205,14 @@ class EditorAgent:
             self._sessions.get(session_id).cancel()
 
     def close(self) -> None:
-        """Leave all sessions, because the editor is gone: a run continues until its end or its next question."""
+        """Detach from all sessions, because the editor is gone; a run continues until its end or its next question."""
         for task in self._offers:
             task.cancel()
         if self._opened is not None:
             self._opened.close()
 
     def _offer_commands(self, session: EditorSession) -> None:
-        """Send the slash commands after the answer that names the session."""
+        """Send the slash commands later, so that they arrive after the response that names the session."""
         task = asyncio.create_task(session.offer_commands())
         self._offers.add(task)
         task.add_done_callback(self._offers.discard)

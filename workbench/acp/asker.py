@@ -1,4 +1,4 @@
-"""Asks the user about waiting actions, one after another, while a prompt runs, and sends the answers to the engine."""
+"""Asks the user about pending actions, one after another, while a prompt runs, and sends the answers to the engine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from workbench.view.approval.questions import Decision
 from workbench.view.state import ActionItem, SessionState
 
 _QuestionKey = tuple[str, str, int]
-"""A question: the ID of the action, its fingerprint, and the number of the event that asked."""
+"""Identifies a question: the ID of the action, its fingerprint, and the number of the event that asked."""
 
 
 class QuestionAsker:
@@ -35,7 +35,9 @@ class QuestionAsker:
         send: Callable[[SessionUpdate], Awaitable[None]],
         asked: Callable[[str], None],
     ) -> None:
-        """`asked` is called with the action of a permission request, which changes how the editor shows it."""
+        """`asked` is called with the ID of each action that the editor is asked about, because the request changes its
+        display.
+        """
         self._client = client
         self._state = state
         self._editor = editor
@@ -45,7 +47,7 @@ class QuestionAsker:
         self._answered: set[_QuestionKey] = set()
 
     def answer_in_words(self, text: str) -> bool:
-        """If the agent waits for the user's words, answer with this text and return True."""
+        """If the agent waits for an answer in text form, answer with `text` and return True; otherwise return False."""
         item = self._next_open()
         if item is None or not item.asks:
             return False
@@ -55,11 +57,14 @@ class QuestionAsker:
         return True
 
     def forget_answers(self) -> None:
-        """Ask again what is still open, because the engine may have refused an answer."""
+        """Allow open questions to be asked again, because the engine may have refused an answer."""
         self._answered.clear()
 
     def ask_next(self, turn: PromptTurn | None) -> None:
-        """Ask the next open question in a turn, and withdraw one that is no longer current."""
+        """Ask the next open question during `turn`, and withdraw a question that is no longer current.
+
+        With None, or while a question is being asked, only the latter is done.
+        """
         item = self._next_open()
         if self._question is not None and (item is None or self._question[0] != _key(item)):
             self.withdraw()
@@ -70,7 +75,7 @@ class QuestionAsker:
         task.add_done_callback(lambda done: _report(done, turn))
 
     def withdraw(self) -> None:
-        """Stop waiting for an answer; one that comes later decides nothing."""
+        """Stop waiting for an answer; an answer that arrives later decides nothing."""
         if self._question is not None:
             self._question[1].cancel()
             self._question = None
@@ -115,13 +120,13 @@ class QuestionAsker:
         self._leave_open(turn)
 
     def _leave_open(self, turn: PromptTurn) -> None:
-        """End the turn although a question is open."""
+        """End the turn although its question is open; it is asked again with the next prompt."""
         self._question = None
         turn.end("end_turn")
 
 
 def _report(task: asyncio.Task[None], turn: PromptTurn) -> None:
-    """If asking failed, let the prompt fail with the exception; otherwise it would hang."""
+    """If asking failed with an exception, let the prompt fail with it; otherwise the prompt would hang."""
     if not task.cancelled() and (fault := task.exception()) is not None:
         turn.fail(fault)
 

@@ -1,4 +1,4 @@
-"""The slash commands of an editor's prompt: a few of `ohw`'s own, and the user's custom commands."""
+"""The slash commands in the prompts of an editor: a few of `ohw`'s own, and the user's custom commands."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ _WORDS: Final = {
 
 
 class CommandEffect(Struct, frozen=True):
-    """What a slash command does: shows a text, or sends commands and then waits for a run or for a message."""
+    """The effect of a slash command: it shows `text`, or sends `commands`.
+
+    After `commands`, the prompt ends with the run or, if `ends_with` is set, with the first message of that type.
+    """
 
     text: str = ""
     commands: tuple[Command, ...] = ()
@@ -38,7 +41,7 @@ _HAS_CONTROL: Final = CommandEffect(text="This editor controls the session.")
 
 
 def listed_commands(custom: CustomCommands) -> list[AvailableCommand]:
-    """Return the commands that an editor offers."""
+    """Return the slash commands that an editor can offer to the user."""
     return [_listed(name, text, hint) for name, (text, hint) in _WORDS.items()] + [
         _listed(file.name, file.words, file.hint) for file in custom.listed if file.name not in _WORDS
     ]
@@ -56,7 +59,10 @@ def _listed(name: str, description: str, hint: str) -> AvailableCommand:
 
 
 def slash_command(text: str, state: SessionState) -> CommandEffect | None:
-    """Return what a prompt that is one of `ohw`'s own commands does, or None for another text. Raises UsageError."""
+    """Return the effect of a prompt that is one of `ohw`'s own slash commands; None for any other prompt.
+
+    Raises UsageError if the command cannot be carried out now.
+    """
     name, _, argument = text.strip().removeprefix("/").partition(" ")
     if not text.startswith("/") or name not in _WORDS:
         return None
@@ -82,7 +88,7 @@ def _approve(mode: str, state: SessionState) -> CommandEffect:
 
 
 def plan_notice(state: SessionState) -> Iterator[str]:
-    """Yield how to run a plan, if one waits for approval."""
+    """Yield a line that says how to run the plan, if a plan is waiting for approval."""
     if plan_ready(state):
         before, *others = plan_choices(state)
         also = "".join(f", /approve {choice.mode} in {choice.label}" for choice in others)

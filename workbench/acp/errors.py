@@ -1,4 +1,4 @@
-"""The failures that an editor is told about in a way of their own."""
+"""The failures that an editor receives as particular errors of the protocol."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from workbench.errors import WorkbenchError
 
 
 class RunFailed(WorkbenchError):
-    """What a prompt has begun failed; the message is one line for the user."""
+    """What a prompt started has failed; the message is one line for the user."""
 
 
 class ModelNotReady(RunFailed):

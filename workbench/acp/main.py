@@ -16,7 +16,7 @@ from workbench.config.settings import Settings
 
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 LONGEST_LINE = 64_000_000
-"""Bytes of one message, which may hold images."""
+"""The maximum number of bytes in one message, which may contain images."""
 
 
 def serve(locations: Locations, read_settings: Callable[[], Settings]) -> int:

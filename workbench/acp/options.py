@@ -1,4 +1,4 @@
-"""What an editor can choose for a session: its mode and its model."""
+"""The options that an editor can set for a session: its mode and its model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from workbench.text import visible
 from workbench.view.state import SessionState
 
 ConfigOption: TypeAlias = SessionConfigOptionSelect | SessionConfigOptionBoolean
-"""An option as the protocol has it; all of these are of the first kind."""
+"""An option in the protocol's form; ours are all of the first type."""
 MODE, MODEL = "mode", "model"
 """The ids of the options."""
 _CONFIRM_NEVER = (
@@ -32,7 +32,7 @@ _CONFIRM_NEVER = (
 
 
 def mode_state(state: SessionState) -> SessionModeState:
-    """Return the modes to choose from.
+    """Return the current mode and the modes to choose from.
 
     The mode that never asks is among them only while it is in force: an editor has no way to ask for the confirmation.
     """
@@ -45,7 +45,7 @@ def mode_state(state: SessionState) -> SessionModeState:
 
 
 def config_options(state: SessionState, settings: Settings) -> list[ConfigOption]:
-    """Return the options with their values."""
+    """Return the options with their current and possible values."""
     modes = [
         SessionConfigSelectOption(value=mode.id, name=mode.name, description=mode.description)
         for mode in mode_state(state).available_modes
@@ -64,7 +64,10 @@ def config_options(state: SessionState, settings: Settings) -> list[ConfigOption
 
 
 def change_of(option: str, value: str, state: SessionState, settings: Settings) -> ChangeSettings | None:
-    """Return the command that sets an option; None if it has this value. Raises UsageError if that is not possible."""
+    """Return the command that sets an option; None if the option already has this value.
+
+    Raises UsageError if it cannot be set to the value.
+    """
     if option == MODE:
         return _mode_change(value, state)
     if option != MODEL:
@@ -88,5 +91,5 @@ def _mode_change(value: str, state: SessionState) -> ChangeSettings | None:
 
 
 def _models(state: SessionState, settings: Settings) -> Iterable[str]:
-    """Return the models by name: the session's, the default one and the saved ones."""
+    """Return the names of the models to choose from: the session's, the default one and the saved ones."""
     return tuple(dict.fromkeys(filter(None, (state.model, settings.model, *settings.models))))

@@ -1,6 +1,6 @@
-"""A question to the user as a permission request: what the editor shows, its options, and what an answer means.
+"""An approval question as a permission request: what the editor shows, its options, and what an answer means.
 
-Only an option of this very request decides. Anything else that an editor sends leaves the question open.
+Only an option of the same request decides. Any other answer of the editor leaves the question open.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SCOPES: Final[dict[Scope, str]] = {"session": "in this session", "folder": "in 
 
 
 class Option(Struct, frozen=True):
-    """One option of a request, and its outcome."""
+    """One option of a permission request, with the decision that it stands for."""
 
     id: str
     name: str
@@ -38,7 +38,7 @@ class Option(Struct, frozen=True):
 
 
 class PermissionQuestion:
-    """One question about one action, as it is now."""
+    """A question about one action, as the action is at the moment."""
 
     def __init__(self, item: ActionItem, workspace: str, mode: str) -> None:
         self._item = item
@@ -49,7 +49,7 @@ class PermissionQuestion:
 
     @property
     def options(self) -> list[PermissionOption]:
-        """The options to choose from."""
+        """The options to choose from, in the protocol's form."""
         return [
             PermissionOption(option_id=name, name=each.name, kind=each.kind) for name, each in self._options.items()
         ]
@@ -69,7 +69,7 @@ class PermissionQuestion:
         )
 
     def answer(self, response: RequestPermissionResponse) -> Option | None:
-        """Return the chosen option; None if it is none of these, so that nothing is decided."""
+        """Return the chosen option; None, which decides nothing, if the answer is not one of these options."""
         outcome = response.outcome
         return self._options.get(outcome.option_id) if isinstance(outcome, AllowedOutcome) else None
 
@@ -88,7 +88,7 @@ def _options(item: ActionItem) -> Iterator[Option]:
 
 
 def _description(item: ActionItem, mode: str) -> str:
-    """Return what would run and why that needs approval, as Markdown."""
+    """Return, as Markdown, what would run and why it needs approval."""
     lines = [line.text for line in what_runs(item)]
     if any(visible(delta.after or "") != (delta.after or "") for delta in item.preview):
         lines += ["", "The change has characters that cannot be seen. With escapes it is:"]

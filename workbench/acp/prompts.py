@@ -1,4 +1,6 @@
-"""A prompt of an editor as a message: its text with what it embeds, and the files and images that it mentions."""
+"""Converts a prompt of an editor to a message: its text with embedded files, and the files and
+images that it mentions.
+"""
 
 from __future__ import annotations
 
@@ -33,23 +35,26 @@ _EXTENSIONS: Final = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif
 
 
 class PromptMessage(Struct, frozen=True):
-    """The text of a message, and the paths and MCP resources that it mentions."""
+    """The text of a message, and the file paths and MCP resources that it mentions."""
 
     text: str
     mentions: tuple[str, ...] = ()
 
 
 class MessageReader:
-    """Reads the prompts of one session, which works in `directory`; images are saved in `images`."""
+    """Converts the prompts of one session, which works in `directory`; images are saved in the directory `images`."""
 
     def __init__(self, directory: Path, images: Path, is_resource: Callable[[str], Callable[[str], bool]]) -> None:
-        """`is_resource` returns, for a text, what says whether a mention in it names an MCP resource."""
+        """`is_resource(text)` returns a function that says whether a mention in that text names an MCP resource."""
         self._directory = directory
         self._images = images
         self._is_resource = is_resource
 
     def message(self, blocks: Sequence[Any]) -> PromptMessage:
-        """Return the message that content blocks make up. Raises UsageError if one cannot be sent, or all are empty."""
+        """Return the message that consists of these content blocks.
+
+        Raises UsageError if a block cannot be sent, or all are empty.
+        """
         parts = _Parts()
         for block in blocks:
             self._add(block, parts)
@@ -60,7 +65,7 @@ class MessageReader:
         return PromptMessage(text + attached_text(parts.files), tuple(dict.fromkeys(mentions)))
 
     def expanded(self, text: str, message: PromptMessage) -> PromptMessage:
-        """Return a message with another text, which a custom command has made of it."""
+        """Return the message with `text`, the expansion of the custom command in it; the old mentions are kept."""
         mentions = (*mentioned(text, self._directory, self._is_resource(text)), *message.mentions)
         return PromptMessage(text, tuple(dict.fromkeys(mentions)))
 
@@ -77,7 +82,7 @@ class MessageReader:
             raise UsageError(f"{block.type} cannot be sent: the agent takes text, images and files")
 
     def _link(self, link: ResourceContentBlock) -> str:
-        """Return a link in a text: the mention of a file of the workspace, or else the URI."""
+        """Return the text for a link: a mention if it is a file in the workspace, otherwise its name and URI."""
         path = self._path(link.uri)
         return mention_of(path) if path else f"{link.name} ({link.uri})"
 
@@ -93,7 +98,7 @@ class MessageReader:
             raise UsageError(f"{name} cannot be sent: it is neither text nor an image")
 
     def _path(self, uri: str) -> str:
-        """Return the path, relative to the workspace, of a URI that names a file in it; empty for another URI."""
+        """Return the path, relative to the workspace, if the URI names a file in it; otherwise an empty string."""
         split = urlsplit(uri)
         if split.scheme != "file":
             return ""
@@ -103,7 +108,10 @@ class MessageReader:
         return str(Path(path).resolve().relative_to(self._directory))
 
     def _image(self, data: str) -> str:
-        """Save an image and return its path; the engine reads it as any image that a message mentions."""
+        """Save a base64 image and return its path; the engine reads the file like any image that a message mentions.
+
+        Raises UsageError if it is invalid, too large, or of an unsupported format.
+        """
         try:
             content = base64.b64decode(data, validate=True)
         except (binascii.Error, ValueError) as error:
@@ -122,7 +130,7 @@ class MessageReader:
 
 
 class _Parts(Struct):
-    """What was read of a prompt so far."""
+    """The parts of a prompt that have been read so far."""
 
     text: list[str] = field(default_factory=list)
     files: list[FileText] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""The MCP servers that an editor names for a session, as the settings would have them."""
+"""The MCP servers that an editor passes for a session, in the form of the settings."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from workbench.errors import UsageError
 
 
 def server_table(servers: Iterable[Any] | None, own: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Return the user's `own` servers together with an editor's, and a notice for each that is not used.
+    """Return a table of the user's `own` servers and those of the editor, and a notice for each that is not used.
 
-    A server of the user's goes before one of the same name: rules and approvals are about the names. Raises UsageError
-    for a server that is reached in another way.
+    A server of the user's takes precedence over one of the same name, because rules and approvals refer to names.
+    Raises UsageError for a server with an unsupported transport.
     """
     table, notices = dict(own), []
     for server in servers or ():

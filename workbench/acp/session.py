@@ -1,4 +1,4 @@
-"""One session in an editor: follows the engine, and answers prompts when what they begin has ended."""
+"""One session in an editor: receives the engine's messages, and answers a prompt when what it started has ended."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _WARNINGS: Final = ("warning", "error")
 
 
 class EditorSession:
-    """One session; its id is that of the session in `ohw`."""
+    """A session that the editor has open; its ID is the same in `ohw`."""
 
     def __init__(
         self,
@@ -50,8 +50,9 @@ class EditorSession:
         has_files: bool = False,
         notices: Iterable[str] = (),
     ) -> None:
-        """The editor `has_files` if it reads and writes files; `notices` are lines for the user, which the first
-        prompt shows.
+        """`has_files`: whether the editor can read and write files for the agent.
+
+        `notices` are lines for the user, shown with the first prompt.
         """
         self.id = state.session_id
         self._client = client
@@ -66,7 +67,7 @@ class EditorSession:
         self._unsaved = UnsavedChanges(client, state, editor, self._send) if has_files else None
         self._turn: PromptTurn | None = None
         self._changes: list[asyncio.Future[None]] = []
-        """Changes of settings that the engine has not answered."""
+        """Changes of settings that the engine has not answered yet, oldest first."""
         self._follower: asyncio.Task[None] | None = None
 
     @property
@@ -85,7 +86,7 @@ class EditorSession:
         return config_options(self._state, self._settings)
 
     async def open(self, *, replay: bool = False) -> None:
-        """Read the history, start the engine and follow it; with `replay`, the editor is sent what happened so far.
+        """Read the history, start the engine and follow its messages; with `replay`, send the history to the editor.
 
         Raises StoreError if the session cannot be read.
         """
@@ -97,11 +98,11 @@ class EditorSession:
         self._follower.add_done_callback(self._ended)
 
     async def offer_commands(self) -> None:
-        """Send the slash commands; an editor takes them once it knows the session."""
+        """Send the list of slash commands; an editor accepts it only once it knows the session."""
         await self._send(update_available_commands(await in_daemon(lambda: listed_commands(self._custom))))
 
     async def prompt(self, blocks: Sequence[Any]) -> StopReason:
-        """Send a message and return why the agent stopped. Raises WorkbenchError if it failed."""
+        """Send a prompt as a message, wait, and return why the agent stopped. Raises WorkbenchError if it failed."""
         if self._turn is not None:
             raise UsageError("a prompt of this session is still running; cancel it, or wait for its end")
         message = self._reader.message(blocks)
@@ -119,14 +120,17 @@ class EditorSession:
             self._withdraw()
 
     def cancel(self) -> None:
-        """Stop what the prompt has begun; nothing is decided. Without a prompt that runs, nothing happens."""
+        """Stop the run of the current prompt and withdraw its question, undecided; without a prompt, do nothing."""
         if self._turn is not None:
             self._withdraw()
             self._client.send(Interrupt())
             self._turn.cancel()
 
     async def change(self, option: str, value: str) -> None:
-        """Set an option. Raises UsageError if it cannot be set."""
+        """Set an option, and wait until the engine has done so.
+
+        Raises UsageError if it cannot be set, RunFailed if the engine refuses.
+        """
         command = change_of(option, value, self._state, self._settings)
         if command is None:
             return
@@ -136,7 +140,7 @@ class EditorSession:
         await change
 
     def close(self, *, stop: bool = False) -> None:
-        """Leave the session; with `stop` its run ends."""
+        """Detach from the session; with `stop`, its run ends."""
         if self._follower is not None:
             self._follower.cancel()
         self._withdraw()
@@ -145,7 +149,7 @@ class EditorSession:
         self._client.close(stop=stop)
 
     def _withdraw(self) -> None:
-        """Withdraw what the user is asked now."""
+        """Withdraw the questions that the editor is showing."""
         self._asker.withdraw()
         if self._unsaved is not None:
             self._unsaved.withdraw()
@@ -165,7 +169,9 @@ class EditorSession:
         return await turn.reason
 
     async def _deliver(self, message: PromptMessage, turn: PromptTurn) -> None:
-        """Send a message, or that of the custom command that it names, unless the prompt is cancelled by then."""
+        """Send the message, or the expansion of the custom command that it names, unless the prompt has been canceled
+        by then.
+        """
         custom = await in_daemon(lambda: self._custom.message(message.text))
         if turn.is_cancelled:
             turn.end("cancelled")
@@ -208,14 +214,14 @@ class EditorSession:
             self._turn.advance(message, changed)
 
     async def _read_again(self) -> None:
-        """Let the state contain what counts after a rewind by another screen; an editor keeps what it has."""
+        """Read the state again after a rewind by another screen; what the editor shows is not changed."""
         events = await in_daemon(lambda: _whole(self._client))
         start_over(self._state, SessionState())
         for event in events:
             apply(self._state, event)
 
     async def _show_notices(self, message: Incoming, changed: Changed) -> None:
-        """Show warnings in the turn; without one, keep them for the next."""
+        """Send warnings to the editor during a prompt; without one, keep them for the next."""
         if isinstance(message, RunEnded) and message.reason in ("interrupted", "error"):
             return  # the answer to the prompt says it
         lines = [item.text for item in changed.added if isinstance(item, NoticeItem) and item.kind in _WARNINGS]
@@ -243,7 +249,9 @@ class EditorSession:
             await self._editor.session_update(session_id=self.id, update=update)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        """If following failed, let what waits for the engine fail with its exception; otherwise it would hang."""
+        """If following the engine failed, let everything that waits for it fail with the same exception; otherwise it
+        would hang.
+        """
         if task.cancelled() or (fault := task.exception()) is None:
             return
         for change in self._changes:
@@ -253,7 +261,7 @@ class EditorSession:
 
 
 def _whole(client: Client) -> list[Event | Branch]:
-    """Return all events of a session, also those before the last part of a long log."""
+    """Return all events of a session, including those before the last part of a long log."""
     history = client.history()
     events = list(history)
     if isinstance(history, EventHistory) and history.past is not None and history.digest is not None:

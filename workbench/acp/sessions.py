@@ -1,4 +1,4 @@
-"""The sessions that an editor has open, by id: starts, opens and forks them, and lists those that there are."""
+"""The sessions that an editor has open, by ID; starts, opens, forks and lists sessions."""
 
 from __future__ import annotations
 
@@ -37,20 +37,21 @@ from workbench.view.prompt.completion import ServerOffers
 from workbench.view.state import SessionState
 
 _PAGE: Final = 50
-"""The most sessions in one answer."""
+"""The maximum number of sessions in one response."""
 _NOT_NEVER: Final = (
     'The mode "Don\'t ask" has to be confirmed, which an editor cannot do, so this session is not in that mode'
 )
 
 
 class EditorSessions:
-    """Opens sessions for one editor."""
+    """Opens sessions for one editor, and keeps those that are open."""
 
     def __init__(
         self, locations: Locations, read_settings: Callable[[], Settings], editor: Editor, *, has_files: bool
     ) -> None:
-        """`read_settings` reads the settings again for each session; the editor `has_files` if it reads and writes
-        files.
+        """`read_settings` is called for each session, so that changed settings apply.
+
+        `has_files`: whether the editor can read and write files for the agent.
         """
         self._has_files = has_files
         self._locations = locations
@@ -60,7 +61,7 @@ class EditorSessions:
         self._open: dict[str, EditorSession] = {}
 
     def get(self, session_id: str) -> EditorSession:
-        """Return an open session. Raises UsageError if there is none of that id."""
+        """Return the open session with this ID. Raises UsageError if there is none."""
         if session_id not in self._open:
             raise UsageError(f"the session {session_id!r} is not open here; load it, or start a new one")
         return self._open[session_id]
@@ -71,7 +72,7 @@ class EditorSessions:
             raise ModelNotReady(NO_MODEL_MESSAGE)
 
     async def start(self, cwd: str, servers: Iterable[Any] | None) -> EditorSession:
-        """Start a session in a directory, with MCP servers of the editor.
+        """Start a session in the directory `cwd`, with the MCP servers that the editor passes.
 
         Raises UsageError if the directory, a server or the model cannot be used.
         """
@@ -82,9 +83,9 @@ class EditorSessions:
     async def open(
         self, session_id: str, cwd: str, servers: Iterable[Any] | None, *, replay: bool = False
     ) -> EditorSession:
-        """Open a session that there is; with `replay`, the editor is sent what happened so far.
+        """Open an existing session; with `replay`, send its history to the editor.
 
-        Raises WorkbenchError if it cannot be opened in this directory.
+        Raises WorkbenchError if it cannot be opened in the directory `cwd`, or a prompt of it is running.
         """
         directory = _checked_directory(cwd)
         await in_daemon(lambda: self._check(session_id, directory))
@@ -95,16 +96,17 @@ class EditorSessions:
         return await self._opened(session_id, directory, servers, replay=replay)
 
     async def fork(self, session_id: str, cwd: str, servers: Iterable[Any] | None) -> EditorSession:
-        """Continue a session, from its end, in a new one. Raises WorkbenchError."""
+        """Fork a session at its end, and open the fork. Raises WorkbenchError if that is not possible."""
         directory = _checked_directory(cwd)
         await in_daemon(lambda: self._check(session_id, directory))
         forked = await in_daemon(lambda: fork_at(self._locations, session_id))
         return await self._opened(forked.id, directory, servers)
 
     def listed(self, cwd: str | None, cursor: str | None) -> tuple[list[SessionInfo], str | None]:
-        """Return a page of the user's sessions, of this directory if one is given, and the cursor of the next page.
+        """Return a page of the user's sessions, newest first, and the cursor of the next page, or None after the last.
 
-        Blocks, so call it in a thread. Raises UsageError.
+        With a `cwd`, only the sessions of that directory are listed. This blocks, so call it in a thread. Raises
+        UsageError for an invalid cursor.
         """
         skipped = int(cursor) if cursor and cursor.isascii() and cursor.isdecimal() else 0
         if cursor and not skipped:
@@ -120,17 +122,20 @@ class EditorSessions:
         return [_info(each) for each in page[:_PAGE]], rest
 
     def end(self, session_id: str) -> None:
-        """Close a session and end its run. Raises UsageError if it is not open."""
+        """Close the session and end its run. Raises UsageError if it is not open."""
         self.get(session_id).close(stop=True)
         del self._open[session_id]
 
     def close(self) -> None:
-        """Leave all sessions."""
+        """Detach from all sessions; their runs continue."""
         for session in self._open.values():
             session.close()
 
     def _check(self, session_id: str, directory: Path) -> None:
-        """Raise WorkbenchError if a session cannot be opened in a directory; no question can be asked about it here."""
+        """Raise WorkbenchError if the session cannot be opened in the directory.
+
+        That includes a session that can be opened only after a question to the user: an editor cannot ask it.
+        """
         path = session_path(self._locations, session_id)
         summary = find_session(self._locations, session_id) if path.exists() else None
         if summary is None:
@@ -185,7 +190,7 @@ class EditorSessions:
 
 
 def _checked_directory(cwd: str) -> Path:
-    """Return the resolved path of the directory of a session. Raises UsageError if it cannot be used."""
+    """Return the resolved path of a session's directory. Raises UsageError if it is relative or cannot be used."""
     if not Path(cwd).is_absolute():
         raise UsageError(f"cwd has to be an absolute path, and is {cwd!r}")
     directory = checked_workspace(Path(cwd))

@@ -45,7 +45,7 @@ _NOT_RUN: Final = {"skipped": "It was skipped.", "lost": "Its outcome is unknown
 
 
 class CallView(Struct, frozen=True):
-    """What an editor shows of an action; the fields are those of the protocol's tool call."""
+    """What an editor shows of an action; the fields are those of a tool call in the protocol."""
 
     title: str
     kind: ToolKind
@@ -68,7 +68,9 @@ def call_view(item: ActionItem, workspace: str) -> CallView:
 
 
 def call_title(item: ActionItem, workspace: str) -> str:
-    """Return the title of an action on one line: its sub-agent, if any, and what runs, not the model's words."""
+    """Return the title of an action on one line: its sub-agent, if any, and what it does, not the
+    model's summary of it.
+    """
     agent = f"{item.agent}: " if item.agent else ""
     if kind_of(item.tool) == "command":
         return f"{agent}{action_line(item, workspace)}"
@@ -76,20 +78,20 @@ def call_title(item: ActionItem, workspace: str) -> str:
 
 
 def call_kind(item: ActionItem) -> ToolKind:
-    """Return the protocol's kind of an action."""
+    """Return the kind of tool call, as the protocol defines it, that an action is."""
     own = kind_of(item.tool)
     return "read" if own == "edit" and is_read(item) else _KINDS.get(own, "other")
 
 
 def diffs(item: ActionItem) -> Iterator[ToolCallContentVariant]:
-    """Yield the changes of files that the action has made or, before it has run, would make."""
+    """Yield the file changes that the action has made or, before it has run, would make."""
     for delta in item.files or item.preview:
         if not delta.cut:
             yield tool_diff_content(delta.path, delta.after or "", delta.before)
 
 
 def locations(item: ActionItem, workspace: str) -> list[ToolCallLocation]:
-    """Return the files that the action is about, each with the line of its first change or of the part it reads."""
+    """Return the files that the action is about, each with the line of its first change, or the first line it reads."""
     changed = item.files or item.preview
     if changed:
         written = files_written(item) if item.preview else []
@@ -116,7 +118,9 @@ def _content(item: ActionItem) -> Iterator[ToolCallContentVariant]:
 
 
 def _output(item: ActionItem) -> str:
-    """Return the output to show: that of a running action so far, else the tool's own rendering or what it printed."""
+    """Return the output to show: of a running action the output so far, otherwise the tool's own rendering or the
+    output.
+    """
     if item.phase == "done" and presentation(item).result in ("changes", "none"):
         return ""
     return visible(item.rendering or printed_output(item)).strip("\n")

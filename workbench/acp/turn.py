@@ -1,4 +1,4 @@
-"""One prompt of an editor, from its message until the answer that says why the agent stopped."""
+"""One prompt of an editor, from its message to the answer that gives the reason why the agent stopped."""
 
 from __future__ import annotations
 
@@ -21,20 +21,22 @@ _STOP_REASONS: Final[dict[str, StopReason]] = {
 
 
 class PromptTurn:
-    """A prompt that has not been answered."""
+    """A prompt that has not been answered yet; `reason` is the future with the answer."""
 
     def __init__(self, ends_with: type[Incoming] | None = None) -> None:
-        """A turn ends with its run or, if it begins none, with the first message of the type `ends_with`."""
+        """Without `ends_with`, the turn ends with its run; otherwise with the first message of that type."""
         self.reason: asyncio.Future[StopReason] = asyncio.get_running_loop().create_future()
         self.has_begun = False
         """Whether the engine has recorded the message."""
         self.interrupted: StopReason = "cancelled"
-        """The answer if the run is interrupted."""
+        """The answer to the prompt if the run is interrupted."""
         self.is_cancelled = False
         self._ends_with = ends_with
 
     def advance(self, message: Incoming, changed: Changed) -> None:
-        """Apply a message of the engine, which may end the turn."""
+        """Update the turn with a message from the engine, which may end it; `changed` is what the message changed in
+        the state.
+        """
         if isinstance(message, Disconnected):
             self.fail(RunFailed(message.reason))
         elif self._ends_with is not None and isinstance(message, self._ends_with):
@@ -47,17 +49,19 @@ class PromptTurn:
             self._end_run(message)
 
     def end(self, reason: StopReason) -> None:
-        """Answer the prompt, unless it is answered."""
+        """Answer the prompt with this reason, unless it has been answered."""
         if not self.reason.done():
             self.reason.set_result(reason)
 
     def fail(self, error: BaseException) -> None:
-        """Answer the prompt with an error, unless it is answered."""
+        """Answer the prompt with an error, unless it has been answered."""
         if not self.reason.done():
             self.reason.set_exception(error)
 
     def cancel(self) -> None:
-        """Answer "cancelled": when the run ends, or now if there is none."""
+        """Answer the prompt with "cancelled": once the run ends, or now if it waits for a message of the type
+        `ends_with`.
+        """
         self.is_cancelled, self.interrupted = True, "cancelled"
         if self._ends_with is not None:
             self.end("cancelled")

@@ -1,7 +1,7 @@
-"""Changes that the editor has not saved: before the agent reads or edits such a file, the user decides what counts.
+"""Changes that the editor has not saved: before the agent uses such a file, the user chooses the version to use.
 
-What the editor would read is compared with the disk. A version that was on the disk before is not the user's change:
-the editor has just not read the file again.
+The editor's content is compared with the file on disk. A version that was on disk earlier is not a change by the user:
+the editor has just not reloaded the file.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ _EXPLANATION: Final = (
 )
 _NOT_SAVED: Final = "{path} was not saved by the editor, so the agent uses the file on disk"
 _LONGEST_READ: Final = 5.0
-"""Seconds that the editor has for returning the content of a file."""
+"""Seconds in which the editor must return the content of a file."""
 
 
 class UnsavedChanges:
-    """Compares files in the editor with the disk, and asks the user about those that differ."""
+    """Compares files in the editor with those on disk, and asks the user about those that differ."""
 
     def __init__(
         self,
@@ -65,15 +65,17 @@ class UnsavedChanges:
         self._task: asyncio.Task[None] | None = None
         self._questions = 0
         self._skipped: dict[str, set[str]] = {}
-        """The hashes of the versions of each file that were on the disk, or that the user does not want saved."""
+        """By path: the hashes of the file's versions that were on disk, or that the user does not want to save."""
 
     def start(self, request: CheckUnsaved, *, asks: bool) -> None:
-        """Begin to check the files of a request; without a prompt that is running, nothing is asked."""
+        """Start to check the files of a request; unless `asks`, which needs a running prompt, only report that it is
+        done.
+        """
         self.withdraw()
         self._task = asyncio.create_task(self._check(request, asks=asks))
 
     def withdraw(self) -> None:
-        """End the check; an answer that comes later changes nothing."""
+        """Cancel the check; an answer that arrives later changes nothing."""
         if self._task is not None:
             self._task.cancel()
             self._task = None
@@ -88,7 +90,7 @@ class UnsavedChanges:
             self._client.send(UnsavedChecked(request=request.request))
 
     async def _compare(self, path: str) -> None:
-        """Ask about a file until it is saved as it was shown, or left as it is."""
+        """Ask about a file whose versions differ; ask again if one of them changed before the user answered."""
         while (versions := await self._versions(path)) is not None:
             on_disk, in_editor = versions
             skipped = self._skipped.setdefault(path, self._recorded(path))
@@ -103,7 +105,9 @@ class UnsavedChanges:
                 return
 
     async def _versions(self, path: str) -> tuple[str | None, str] | None:
-        """Return the texts of a file on the disk (None: no file) and in the editor; None if one cannot be compared."""
+        """Return the texts of a file on disk (None if it does not exist) and in the editor; None if they cannot be
+        compared.
+        """
         try:
             on_disk = await in_daemon(lambda: _text_on_disk(path))
             async with asyncio.timeout(_LONGEST_READ):
@@ -113,7 +117,7 @@ class UnsavedChanges:
         return on_disk, response.content
 
     def _recorded(self, path: str) -> set[str]:
-        """Return the hashes of the versions that the session has recorded of a file."""
+        """Return the hashes of the versions of a file that the session has recorded."""
         file = self._state.changes.get(path)
         return {_hash(text) for text in (file.before, file.after) if text} if file is not None else set()
 
@@ -121,7 +125,7 @@ class UnsavedChanges:
         return short_path(path, self._state.workspace)
 
     async def _ask(self, path: str, on_disk: str | None, in_editor: str) -> bool:
-        """Ask whether to save a file; what is no clear answer is no."""
+        """Ask whether to save a file; any unclear answer means no."""
         self._questions += 1
         name = f"unsaved-{self._questions}"
         call = ToolCallUpdate(
@@ -151,7 +155,7 @@ class UnsavedChanges:
         return is_saved
 
     async def _save(self, path: str, text: str) -> None:
-        """Let the editor save a file, and say so if it did not."""
+        """Have the editor save a file, and show a notice if it did not."""
         try:
             await self._editor.write_text_file(session_id=self._state.session_id, path=path, content=text)
             saved = await in_daemon(lambda: _text_on_disk(path))
@@ -162,7 +166,7 @@ class UnsavedChanges:
 
 
 def _text_on_disk(path: str) -> str | None:
-    """Return the text of a file, or None if there is none. Raises EditorError or OSError if it cannot be read."""
+    """Return the text of a file, or None if it does not exist. Raises EditorError or OSError if it cannot be read."""
     try:
         return decoded(Path(path), read_bytes(Path(path)))[1]
     except FileNotFoundError:
@@ -170,6 +174,8 @@ def _text_on_disk(path: str) -> str | None:
 
 
 def _hash(text: str) -> str:
-    """Return the hash of a text, whatever its line ends are; editors may omit the last one."""
+    """Return the hash of a text, independent of its line endings and of a newline at its end, which
+    editors may omit.
+    """
     lines = text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n")
     return digest(lines.encode(errors="surrogatepass"))

@@ -1,4 +1,4 @@
-"""What an editor is sent about a session: the protocol's updates for each message of the engine."""
+"""Computes what an editor is sent about a session: the protocol's updates for each message from the engine."""
 
 from __future__ import annotations
 
@@ -42,34 +42,38 @@ _TASK_STATUS: Final[dict[str, PlanEntryStatus]] = {
     "done": "completed",
 }
 _SPOKEN: Final = ("final", "question")
-"""Kinds of tools whose calls are messages of the agent."""
+"""The kinds of tools whose calls are shown as messages from the agent."""
 
 
 class UpdateStream:
-    """Computes the updates of one session, and remembers what the editor has been sent."""
+    """Computes the updates of one session, and records what the editor has already been sent."""
 
     def __init__(self, state: SessionState) -> None:
         self._state = state
         self._calls: dict[str, CallView] = {}
         self._asked: set[str] = set()
         self._messages: set[int] = set()
-        """The numbers of the user's messages that the editor shows."""
+        """The event numbers of the user's messages that the editor shows."""
         self._expected: list[str] = []
-        """The messages that the editor has sent, and shows already."""
+        """The messages that the editor has sent, and therefore already shows."""
         self._entries: list[PlanEntry] = []
         self._text = self._thought = ""
-        """What was streamed of the answer that is not complete yet."""
+        """The streamed part of the answer that is not complete yet."""
 
     def expect(self, text: str) -> None:
-        """Note a message of the editor's own, which is not sent back to it."""
+        """Record a message that the editor itself sends, so that it is not sent back to the editor."""
         self._expected.append(well_formed(text))
 
     def asked(self, action_id: str) -> None:
-        """Note that a question has changed how the editor shows an action, which the next update of it restores."""
+        """Record that a permission request changed how the editor shows an action; the action's next update restores
+        that.
+        """
         self._asked.add(action_id)
 
     def of(self, message: Incoming, changed: Changed) -> Iterator[SessionUpdate]:
-        """Yield the updates for a message that was applied to the state with this result."""
+        """Yield the updates for a message from the engine; `changed` is what it changed when it was applied to the
+        state.
+        """
         if isinstance(message, TextDelta):
             self._text += message.text
             yield update_agent_message_text(visible(message.text))
@@ -87,7 +91,7 @@ class UpdateStream:
             yield from self._plan()
 
     def replay(self, items: Iterable[Item]) -> Iterator[SessionUpdate]:
-        """Yield the updates that show items of the past."""
+        """Yield the updates that show these items of the session's history, and the agent's plan."""
         for item in items:
             if isinstance(item, AgentItem):
                 yield from _answer(item.reasoning, item.text)
@@ -96,7 +100,7 @@ class UpdateStream:
         yield from self._plan()
 
     def _plan(self) -> Iterator[SessionUpdate]:
-        """Yield the agent's plan if the editor has another one."""
+        """Yield the agent's plan, unless the editor already has it."""
         tasks = self._state.tasks
         entries = [plan_entry(visible(task.title), status=_TASK_STATUS[task.status]) for task in tasks]
         if entries != self._entries:
@@ -104,7 +108,7 @@ class UpdateStream:
             yield update_plan(entries)
 
     def settings(self, event: SettingsChanged, options: Sequence[ConfigOption]) -> Iterator[SessionUpdate]:
-        """Yield the updates for changed settings; `options` are those of the session, with their values."""
+        """Yield the updates for changed settings; `options` are the session's options with their new values."""
         if event.mode is not None:
             yield update_current_mode(event.mode)
         if event.mode is not None or event.model is not None:
@@ -114,13 +118,13 @@ class UpdateStream:
             yield SessionInfoUpdate(session_update="session_info_update", title=title)
 
     def _rest(self, response: ModelResponded) -> Iterator[SessionUpdate]:
-        """Yield what was not streamed of a complete answer."""
+        """Yield the part of a complete response that was not streamed."""
         thought, text = _unsent(response.reasoning, self._thought), _unsent(response.text, self._text)
         self._text = self._thought = ""
         yield from _answer(thought, text)
 
     def _usage(self) -> Iterator[SessionUpdate]:
-        """Yield how full the context is and what the session has cost, as far as both are known."""
+        """Yield the context usage and the cost of the session, if the usage is known; the cost may be omitted."""
         state = self._state
         if state.input_tokens is not None and state.window:
             cost = None if state.cost is None else Cost(amount=state.cost, currency="USD")
@@ -133,7 +137,7 @@ class UpdateStream:
             yield from self._message(item)
 
     def _message(self, item: UserItem) -> Iterator[SessionUpdate]:
-        """Yield a message that another screen has sent, once."""
+        """Yield a message from the user that another screen has sent, once."""
         if item.seq in self._messages:
             return
         self._messages.add(item.seq)
@@ -160,7 +164,7 @@ class UpdateStream:
             yield ToolCallProgress(session_update="tool_call_update", tool_call_id=item.action_id, **changed)
 
     def _spoken(self, item: ActionItem) -> Iterator[SessionUpdate]:
-        """Yield the message with which the agent ends its run, once."""
+        """Yield the agent's final message, once."""
         message = str(item.arguments.get("message", "")).strip()
         if item.phase == "done" and message and kind_of(item.tool) == "final" and item.action_id not in self._calls:
             self._calls[item.action_id] = call_view(item, self._state.workspace)
@@ -168,7 +172,9 @@ class UpdateStream:
 
 
 def notice(text: str) -> SessionUpdate:
-    """Return a line from the workbench itself; the protocol has no kind of update for it."""
+    """Return a line from the workbench itself as a message of the agent; the protocol has no update
+    of its own for it.
+    """
     return update_agent_message_text(f"\n\n> {visible(text, lines=False)}\n\n")
 
 
@@ -180,7 +186,7 @@ def _answer(thought: str, text: str) -> Iterator[SessionUpdate]:
 
 
 def _unsent(whole: str, streamed: str) -> str:
-    """Return what is missing of a text after what was streamed of it; all of it, if parts of the stream were lost."""
+    """Return the part of a text that was not streamed; the whole text if a part of the stream was lost."""
     whole, streamed = whole.strip(), streamed.strip()
     if whole.startswith(streamed):
         return whole[len(streamed) :]

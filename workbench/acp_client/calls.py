@@ -1,7 +1,7 @@
-"""A tool call of another agent as its program describes it, and the actions that stand for it in our session.
+"""A tool call of another agent as its program describes it, and the action that represents the call in our session.
 
-The description is the program's own: its title and kind decide nothing. A command line and the changes of files are
-rated and ruled on like those of our own agent; whatever else it says counts as unchecked.
+The description is the program's own: its title and kind do not affect any decision. A command line and file changes in
+it are rated and checked against the rules like those of our own agent; everything else in it is treated as unverified.
 """
 
 from __future__ import annotations
@@ -30,31 +30,31 @@ from workbench.tools.execute_bash import NAME as SHELL
 from workbench.tools.str_replace_editor import NAME as EDITOR
 
 UNCHECKED: Final = "agent_call"
-"""The tool that stands for a call of which we understand only what the agent says about it."""
+"""The tool that represents a call about which we understand only what the agent says."""
 REPORT: Final = "agent_report"
-"""The tool that records a call that the agent has made without asking."""
+"""The tool that records a call which the agent has made without asking."""
 _LONGEST_TEXT: Final = 30_000
 _LONGEST_TITLE: Final = 200
 _LARGEST: Final = 500_000
-"""The most characters of an input or an output as JSON."""
+"""The maximum number of characters of an input or output as JSON."""
 _MOST_PATHS: Final = 50
 _COMMAND_KEYS: Final = ("command", "cmd")
 _DIRECTORY_KEYS: Final = ("cwd", "workdir", "working_directory")
 _HARMLESS_KEYS: Final = frozenset({"description", "reason", "timeout", "timeout_ms", "call_id"})
-"""Keys beside a command or an edit that do not change what it does."""
+"""Keys of an input that do not change what the command or edit beside them does."""
 _PATH_KEYS: Final = frozenset({"file_path", "path", "abs_path", "filePath"})
 _EDIT_KEYS: Final = frozenset(
     {"old_string", "new_string", "old_str", "new_str", "old_text", "new_text", "oldText", "newText", "content"}
     | {"file_text", "replace_all", "instruction", "expected_replacements"}
 )
-"""Keys of an edit; what they say is compared with the file once the call is over."""
+"""Keys of an edit's input; the content that they describe is compared with the file once the call is over."""
 
 Change: TypeAlias = ToolCallStart | ToolCallProgress | ToolCallUpdate
 Arguments: TypeAlias = dict[str, Any]
 
 
 class CallDiff(NamedTuple):
-    """The change of a file, or of a passage in it, that a call describes; without `old`, the file is new."""
+    """The change to a file, or to a passage in it, that a call describes; if `old` is None, the file is new."""
 
     path: str
     old: str | None
@@ -62,13 +62,13 @@ class CallDiff(NamedTuple):
 
 
 def clean(text: str) -> str:
-    """Return a text of the agent's without secrets, as it may be stored."""
+    """Return text from the agent with secrets masked, so that it may be stored."""
     return MASKER.masked(well_formed(text))
 
 
 @dataclass
 class AgentCall:
-    """A tool call, as far as the program has described it."""
+    """A tool call, as far as the agent's program has described it."""
 
     id: str
     title: str = ""
@@ -79,26 +79,26 @@ class AgentCall:
     input: Any = None
     output: Any = None
     was_proposed: bool = False
-    """Whether an action of the session stands for it."""
+    """Whether an action of the session represents the call."""
     is_cut: bool = False
-    """Whether its changes or its paths are more than is kept of them."""
+    """Whether the call has more changes or paths than are stored here."""
     size: int = 0
-    """The characters that are kept of it, about."""
+    """The approximate number of characters stored about the call."""
     was_refused: bool = False
-    """Whether the last answer to it was a no."""
+    """Whether the last permission request for the call was refused."""
 
     @property
     def is_over(self) -> bool:
-        """Whether the program has reported its end."""
+        """Whether the program has reported the end of the call."""
         return self.status in ("completed", "failed")
 
     @property
     def name(self) -> str:
-        """Its title, on one line."""
+        """The title of the call on one line, or a substitute if there is none."""
         return self.title or "a tool call without a title"
 
     def apply(self, change: Change) -> None:
-        """Apply what the program reports; a part that it omits stays as it was."""
+        """Apply an update from the program; fields that are missing in it stay unchanged."""
         self.title = first_line(clean(change.title or ""), _LONGEST_TITLE) or self.title
         self.status = change.status or self.status
         self.input = self.input if change.raw_input is None else _bounded(change.raw_input)
@@ -114,7 +114,7 @@ class AgentCall:
         self.size = sum(map(len, (self.text, *values, *(f"{old or ''}{new}" for _, old, new in self.diffs))))
 
     def _apply_diffs(self, diffs: Sequence[CallDiff]) -> None:
-        """Keep the changes, or the beginning of them if they are too large."""
+        """Store the changes, or only the start of each if they are too large."""
         if len(diffs) > _MOST_PATHS or sum(len(old or "") + len(new) for _, old, new in diffs) > _LARGEST:
             most = _LONGEST_TEXT // _MOST_PATHS
             diffs = [CallDiff(path, (old or "")[:most], new[:most]) for path, old, new in diffs[:_MOST_PATHS]]
@@ -122,19 +122,19 @@ class AgentCall:
         self.diffs = tuple(diffs)
 
     def forget(self) -> None:
-        """Drop what only its proposal and its result needed."""
+        """Drop the content that was needed only for the proposal and the result."""
         self.diffs, self.input, self.output, self.text, self.size = (), None, None, "", 0
 
     @property
     def result(self) -> str:
-        """What it has led to, as text."""
+        """The result of the call as text: what the program shows, its output, or the names of the changed files."""
         output = "" if self.output is None else self.output if isinstance(self.output, str) else _json(self.output)
         changed = f"It changed {', '.join(diff.path for diff in self.diffs)}." if self.diffs else ""
         return self.text or cut_middle(clean(output), _LONGEST_TEXT) or clean(changed)
 
 
 def _bounded(value: Any) -> Any:
-    """Return a value, or in place of one that is too large its beginning as text."""
+    """Return the value; if its JSON is too large, return the start of that as text instead."""
     text = _json(value)
     return value if len(text) <= _LARGEST else f"{text[:_LONGEST_TEXT]}…"
 
@@ -146,10 +146,10 @@ def _strings(content: Sequence[Any]) -> Iterator[str]:
 
 
 def action_for(call: AgentCall, workspace: str) -> tuple[str, Arguments]:
-    """Return the tool and the arguments of the action that stands for a call which the agent asks about.
+    """Return the tool and the arguments of the action that represents a call for which the agent asks permission.
 
-    An edit of one file is one of our editor, and a command line is one of our shell. Anything else is a call of its
-    own, with all that the agent has said about it unless that is nothing but edits and a command line.
+    An edit of one file becomes an action of our editor, and a command line one of our shell. Any other call becomes an
+    `agent_call`; its arguments include the agent's own words, unless edits and a command line describe it completely.
     """
     line = command_line(call.input, workspace)
     edits = [edit for diff in call.diffs if (edit := edit_for(diff, workspace)) is not None]
@@ -166,7 +166,7 @@ def action_for(call: AgentCall, workspace: str) -> tuple[str, Arguments]:
 
 
 def _says_no_more(call: AgentCall, line: str, workspace: str) -> bool:
-    """Return whether the input and the paths of a call say nothing beside its diffs and its command line."""
+    """Return whether the input and paths of a call contain nothing beyond its diffs and its command line."""
     changed = {str(Path(workspace, diff.path)) for diff in call.diffs}
     if not changed.issuperset(str(Path(workspace, path)) for path in call.paths):
         return False
@@ -182,9 +182,9 @@ def _says_no_more(call: AgentCall, line: str, workspace: str) -> bool:
 
 
 def says_the_same(call: AgentCall, tool: str, arguments: Mapping[str, Any], workspace: str) -> bool:
-    """Return whether a call that is over is still the one that an action stood for, as far as the agent says.
+    """Return whether a finished call is, according to the agent, still the one that was approved as this action.
 
-    The content of the files is not compared, nor is what the agent shows about the call: that is its result now.
+    Neither the content of files is compared nor the text that the agent shows, because that is now the result.
     """
     if tool == SHELL:
         return action_for(call, workspace) == (tool, arguments)
@@ -199,7 +199,7 @@ def says_the_same(call: AgentCall, tool: str, arguments: Mapping[str, Any], work
 
 
 def _own_words(call: AgentCall) -> Arguments:
-    """Return what the agent says about a call."""
+    """Return the agent's own description of a call, as arguments of an `agent_call`."""
     changes = (f"{diff.path}:\n- {diff.old or ''}\n+ {diff.new}" for diff in call.diffs)
     return {
         "input": "" if call.input is None else cut_middle(clean(_json(call.input)), _LONGEST_TEXT),
@@ -213,10 +213,10 @@ def _json(value: Any) -> str:
 
 
 def command_line(raw_input: Any, workspace: str) -> str:
-    """Return the command line in the input of a call, in the directory that it names.
+    """Return the command line in the input of a call, with a `cd` to the directory that the input names.
 
-    It is empty if there is none, or if the input has more than one command or directory, or none that is a text: which
-    of them counts only the agent knows.
+    It is empty if there is none, if there are several commands or directories, or if one is not a string: only the
+    agent knows which of them it uses.
     """
     if not isinstance(raw_input, Mapping):
         return ""
@@ -238,7 +238,7 @@ def _values(raw_input: Mapping[str, Any], keys: Sequence[str]) -> list[Any]:
 
 
 def edit_for(diff: CallDiff, workspace: str) -> Arguments | None:
-    """Return the arguments of our editor that make this change; None if it does not fit the file as it is now."""
+    """Return the arguments with which our editor makes this change; None if it does not fit the current file."""
     path = str(Path(workspace, diff.path))
     content = content_of(path)
     if diff.old is None or (not diff.old and not content):
@@ -249,7 +249,10 @@ def edit_for(diff: CallDiff, workspace: str) -> Arguments | None:
 
 
 def edit_to(path: str, text: str, content: str | None) -> Arguments | None:
-    """Return the arguments of our editor that give a file this text; None if it has it already."""
+    """Return the arguments with which our editor changes a file from `content` to `text`; None if they are equal.
+
+    A `content` of None means that the file does not exist.
+    """
     if content is None:
         return {"command": "create", "path": path, "file_text": text}
     if content == text:
@@ -260,7 +263,7 @@ def edit_to(path: str, text: str, content: str | None) -> Arguments | None:
 
 
 def content_of(path: str) -> str | None:
-    """Return the text of a file; None if there is none that could be read."""
+    """Return the text of a file; None if there is no readable one."""
     try:
         real = Path(real_path(path))
         return decoded(real, read_bytes(real))[1]

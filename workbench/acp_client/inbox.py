@@ -1,4 +1,4 @@
-"""What an agent's program has sent, in its order, until the session has come to it."""
+"""A queue of what an agent's program has sent, in order, for the session to process."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from workbench.acp_client.calls import AgentCall
 from workbench.acp_client.requests import AgentRequest, PermissionRequest, WriteRequest
 
 _MOST_CHARACTERS: Final = 400_000
-"""The most characters of one text; a longer one is cut."""
+"""The maximum number of characters of one text; a longer one is cut."""
 _MOST_ITEMS: Final = 5_000
 _MOST_TEXT: Final = 10_000_000
-"""The most characters of all texts that wait."""
+"""The maximum number of characters of all queued texts."""
 TOO_MUCH: Final = "it sent more than a session accepts"
 CUT: Final = "\n[The rest of this text was dropped.]"
 
 
 @dataclass
 class Chunk:
-    """A part of the agent's message, or of its reasoning."""
+    """A piece of the agent's message or of its reasoning."""
 
     text: str
     is_reasoning: bool = False
@@ -30,28 +30,28 @@ class Chunk:
 
 @dataclass(frozen=True)
 class CallBegan:
-    """The agent makes a call, or is about to."""
+    """The agent has started a tool call, or is about to."""
 
     call: AgentCall
 
 
 @dataclass(frozen=True)
 class CallEnded:
-    """A call has ended that no action of the session stands for."""
+    """A tool call has ended, usually one that no action of the session represents."""
 
     call: AgentCall
 
 
 @dataclass(frozen=True)
 class PlanChanged:
-    """The agent's plan: the title and the status of each task."""
+    """The agent has a new plan: the title and the status of each task."""
 
     tasks: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
 class TurnEnded:
-    """The agent has answered the prompt; the tokens are None if it does not report them."""
+    """The agent has ended its turn; the tokens are None if it does not report them."""
 
     reason: str
     input_tokens: int | None = None
@@ -71,7 +71,7 @@ Item: TypeAlias = (
 
 
 class AgentInbox:
-    """The items that wait; filled by the event loop, emptied by the thread that runs the session's current step."""
+    """The queued items; the event loop adds them, and the thread that runs the session's current step removes them."""
 
     def __init__(self) -> None:
         self._items: deque[Item] = deque()
@@ -79,7 +79,7 @@ class AgentInbox:
         self._changed = threading.Condition()
 
     def put(self, item: Item) -> bool:
-        """Add an item, a text to the one before it if possible; return False if there is too much."""
+        """Add an item, or merge it with the last one if both are text or plans; return False if the queue is full."""
         with self._changed:
             last = self._items[-1] if self._items else None
             self._characters += _length(item)
@@ -99,18 +99,21 @@ class AgentInbox:
         return len(self._items) < _MOST_ITEMS and self._characters < _MOST_TEXT
 
     def notify(self) -> None:
-        """Let whoever waits check again."""
+        """Wake the waiting threads, which then check their conditions again."""
         with self._changed:
             self._changed.notify_all()
 
     def wait(self, is_ready: Callable[[], bool], seconds: float) -> bool:
-        """Wait until something is so, at most `seconds`; it is checked when something has changed."""
+        """Wait until `is_ready` returns True, at most `seconds`; return its last result.
+
+        It is called each time something changes.
+        """
         with self._changed:
             return self._changed.wait_for(is_ready, seconds)
 
     @property
     def first(self) -> Item | None:
-        """The next item; None if there is none."""
+        """The next item, which stays in the queue; None if the queue is empty."""
         with self._changed:
             return self._items[0] if self._items else None
 
@@ -122,7 +125,7 @@ class AgentInbox:
             return item
 
     def pop_write(self, is_approved: Callable[[WriteRequest], bool]) -> WriteRequest | None:
-        """Remove the first write that is approved already, and return it; None if there is none."""
+        """Remove and return the first queued write for which `is_approved` returns True; None if there is none."""
         with self._changed:
             for item in self._items:
                 if isinstance(item, WriteRequest) and is_approved(item):
@@ -137,7 +140,7 @@ class AgentInbox:
 
     @property
     def is_blocked(self) -> bool:
-        """Whether the agent waits for an answer, or no longer works."""
+        """Whether the agent waits for an answer, has ended its turn, or is gone."""
         with self._changed:
             return any(isinstance(item, AgentRequest | TurnEnded | ProgramGone) for item in self._items)
 

@@ -1,6 +1,7 @@
-"""The connection to the program of another agent: its start, its turns and its end; methods for any thread.
+"""The connection to the program of another agent: its start, its turns and its end; the methods are for any thread.
 
-The connection itself lives in the event loop of all servers of this process. What the program sends is in `inbox`.
+The connection runs in the event loop that all MCP servers and agents of this process share. What the program sends goes
+to `inbox`.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ from workbench.processes.launch import Launcher
 from workbench.text import first_line
 
 _VERSION: Final = 1
-"""The version of the protocol."""
+"""The version of the protocol that is used."""
 _SIGN_IN: Final = -32000
 """The protocol's error code for an agent that needs a sign-in."""
 _LAST_WORDS: Final = 1.0
@@ -67,7 +68,9 @@ _END_SECONDS: Final = 15.0
 _MOST_CALLS: Final = 10_000
 _LARGE: Final = 10_000
 _MOST_OF_CALLS: Final = 50_000_000
-"""The most characters that are kept of all calls; only calls that are `_LARGE` are counted at once."""
+"""The maximum number of characters stored about all calls; checked only after an update of a call with more than
+`_LARGE`.
+"""
 _MOST_TASKS: Final = 100
 NOT_STARTED: Final = "it is not running"
 
@@ -77,13 +80,13 @@ class AgentFailed(WorkbenchError):
 
 
 class AgentLink:
-    """One program and its one session; `start` must come first, and `close` last."""
+    """One program and its one session; call `start` first and `close` last."""
 
     def __init__(self, config: AgentConfig) -> None:
         self.config = config
         self.inbox = AgentInbox()
         self.cost: float | None = None
-        """What its session has cost in US dollars, if it says so."""
+        """The cost of the program's session in US dollars; None if the program does not report it."""
         self._gone = NOT_STARTED
         self._on_gone: Callable[[str], None] = lambda reason: None
         self._calls: dict[str, AgentCall] = {}
@@ -122,7 +125,7 @@ class AgentLink:
             raise AgentFailed(self._gone) from error
 
     def stop_starting(self) -> None:
-        """End the start, if it is not over."""
+        """Cancel the start, if it is still in progress."""
         if self._starting is not None:
             self._starting.cancel()
 
@@ -131,11 +134,11 @@ class AgentLink:
         _call_soon(self._begin_turn, text)
 
     def cancel(self) -> None:
-        """Ask the agent to stop, and answer what it has asked for."""
+        """Ask the agent to stop, and answer all its open requests as canceled."""
         _call_soon(self._cancel)
 
     def close(self) -> None:
-        """End the turn and then the program with all that it has started."""
+        """End the turn, and then the program with all processes that it has started."""
         if self._starting is None:
             return
         self._on_gone = lambda reason: None
@@ -157,7 +160,7 @@ class AgentLink:
             raise
 
     async def _own(self, sandbox: ServerSandbox, ready: asyncio.Future[str], leave: asyncio.Event) -> None:
-        """Start, use and end the program: one task enters and leaves all that belongs to it."""
+        """Start, run and end the program: one task enters and exits all its context managers."""
         try:
             argv, directory, env = command_of(self.config)
             async with server_process(argv, directory, env, self._tail, sandbox=sandbox) as process:
@@ -187,7 +190,7 @@ class AgentLink:
         process: asyncio.subprocess.Process,
         sandbox: ServerSandbox,
     ) -> str:
-        """Exchange capabilities and begin the session; return the agent's name and version. Raises AgentFailed."""
+        """Exchange capabilities and create the session; return the agent's name and version. Raises AgentFailed."""
         seconds = self.config.start_seconds
         try:
             async with asyncio.timeout(seconds) as limit, sandbox.holding(limit, seconds):
@@ -233,7 +236,7 @@ class AgentLink:
         await asyncio.to_thread(self._on_gone, self._gone)
 
     async def _why_ended(self, lines: JsonLines, process: asyncio.subprocess.Process, sandbox: ServerSandbox) -> str:
-        """Return why the program is gone, with its last words."""
+        """Return why the program has ended, with its last output."""
         with suppress(TimeoutError):
             await asyncio.wait_for(process.wait(), _LAST_WORDS)
         code = process.returncode
@@ -293,11 +296,11 @@ class AgentLink:
         BACKGROUND.submit(lambda: asyncio.to_thread(self._on_gone, TOO_MUCH))
 
     def unfinished(self) -> list[AgentCall]:
-        """Return the calls that have begun, whose end is not reported, and that no action stands for."""
+        """Return the calls that no action represents and whose end the program has not reported."""
         return [call for call in list(self._calls.values()) if not (call.is_over or call.was_proposed)]
 
     def apply(self, change: Change) -> AgentCall | None:
-        """Apply what the program reports of a call, and return it; None if there are too many.
+        """Apply an update about a call, and return the call; None if there are too many.
 
         A report of a start, or a request about a call, begins a new call if the one with its ID is over.
         """
@@ -318,7 +321,7 @@ class AgentLink:
         return call
 
     async def ask(self, request: AgentRequest, item: Item) -> Any:
-        """Add a request and return its answer once there is one. Raises RequestError if it is refused."""
+        """Add `item` to the inbox, and wait for the answer to `request`. Raises RequestError if it is refused."""
         self._requests.add(request)
         self.add(item)
         try:
@@ -328,7 +331,7 @@ class AgentLink:
 
 
 def _call_soon(do: Callable[..., None], *args: Any) -> None:
-    """Call a function in the event loop."""
+    """Call a function in the shared event loop, without waiting."""
 
     async def call() -> None:
         do(*args)
@@ -343,7 +346,7 @@ async def _send_cancel(connection: ClientSideConnection, session: str) -> None:
 
 
 async def _new_session(connection: ClientSideConnection, offer: InitializeResponse, config: AgentConfig) -> str:
-    """Begin the session and return its ID. Raises RequestError, and AgentFailed if the agent needs a sign-in."""
+    """Create the session and return its ID. Raises RequestError, and AgentFailed if the agent needs a sign-in."""
     try:
         return (await connection.new_session(cwd=config.workspace, mcp_servers=[])).session_id
     except RequestError as error:
@@ -368,13 +371,13 @@ def _one_line(error: RequestError) -> str:
 
 
 class _Client:
-    """Receives the program's messages in the event loop, in their order."""
+    """Receives the program's messages, in order, in the event loop."""
 
     def __init__(self, link: AgentLink) -> None:
         self._link = link
 
     async def session_update(self, session_id: str, update: Any, **_: Any) -> None:
-        """Take in what the agent says and does."""
+        """Add what the agent says and does to the inbox."""
         link = self._link
         match update:
             case AgentMessageChunk(content=TextContentBlock(text=text)):
@@ -392,7 +395,7 @@ class _Client:
     async def request_permission(
         self, session_id: str, tool_call: ToolCallUpdate, options: Sequence[PermissionOption], **_: Any
     ) -> Any:
-        """Return the user's decision, or a rule's."""
+        """Wait for the session's decision about a call, and return it."""
         call = self._link.apply(tool_call)
         if call is None:
             raise RequestError(-32000, "too many tool calls")
@@ -400,6 +403,6 @@ class _Client:
         return await self._link.ask(request, request)
 
     async def write_text_file(self, session_id: str, path: str, content: str, **_: Any) -> Any:
-        """Write a file, once that is approved."""
+        """Wait until the file is written; the session does that once it is approved."""
         request = WriteRequest(path, content)
         return await self._link.ask(request, request)

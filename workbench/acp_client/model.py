@@ -1,7 +1,7 @@
-"""The program of another agent in the place of a session's model: its "responses" are what it says and asks for.
+"""The program of another agent in place of a session's model: what it says and asks for makes up the "responses".
 
-A response ends where the session has to do something: decide on what the agent asks for, record what it has done, or
-end the run. The next call first answers whatever the session has not done.
+A response ends where the session has to act: decide on a request of the agent, record what the agent has done, or end
+the run. The next call first refuses every request that the session has not carried out.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from workbench.tools.task_tracker import NAME as PLAN
 
 _TICK: Final = 0.5
 _LAST_WORDS: Final = 0.4
-"""Seconds that an interrupted call waits for the end of the turn; the session waits little longer."""
+"""Seconds for which an interrupted call waits for the end of the turn; the session does not wait much longer."""
 _STATUS: Final = {"pending": "todo", "in_progress": "in_progress", "completed": "done"}
 _STOPS: Final = {
     "max_turn_requests": "it reached its own limit of requests in one turn",
@@ -43,7 +43,7 @@ RESTARTED: Final = "its program ended with the workbench; the task can be delega
 
 @dataclass
 class _Answer:
-    """The response that is being put together."""
+    """The response that is being assembled."""
 
     began: float = field(default_factory=time.monotonic)
     text: str = ""
@@ -52,17 +52,17 @@ class _Answer:
 
 
 class AgentModel:
-    """Talks to the program of one sub-agent; several of these share the state of its run."""
+    """The model of a session whose agent is another program; several of them share the state of one run."""
 
     def __init__(self, run: AgentRun, state: AgentTurns, may_write: Callable[[], bool]) -> None:
-        """`may_write` says whether the session's mode still lets anything be written."""
+        """`may_write` returns whether the session's mode still lets the agent write anything."""
         self.name = f"acp/{run.name}"
         self._run = run
         self._state = state
         self._may_write = may_write
 
     def respond(self, request: ModelRequest, on_delta: Callable[[Delta], None], cancel: Cancel) -> ModelResponse:
-        """Return what the agent says, does and asks for until the session has to act. Raises ModelError."""
+        """Return what the agent says, does and asks for, up to where the session has to act. Raises ModelError."""
         state, link = self._state, self._run.link
         if not state.is_begun:
             if any(message["role"] == "assistant" for message in request.messages):
@@ -79,7 +79,7 @@ class AgentModel:
         return self._listen(on_delta, cancel)
 
     def close(self) -> None:
-        """Do nothing: the program ends with the session's tools."""
+        """Do nothing: the session's tools end the program when they are closed."""
 
     def _start(self) -> AgentProposal:
         config = self._run.link.config
@@ -93,7 +93,10 @@ class AgentModel:
         return self._run.propose(START_AGENT, {name: value for name, value in arguments.items() if value}, None)
 
     def _refuse(self, results: Mapping[str, str]) -> None:
-        """Refuse what the session has not done, with the reason; the agent reads the user's own with its next turn."""
+        """Refuse each request that the session has not carried out, with the reason.
+
+        A reason from the user is also sent to the agent as a message after its turn.
+        """
         for proposal in self._run.closed():
             reason = results.get(proposal.id, "")
             if isinstance(proposal.subject, PermissionRequest):
@@ -104,7 +107,9 @@ class AgentModel:
                 proposal.subject.refuse(reason)
 
     def _refuse_call(self, request: PermissionRequest, reason: str) -> None:
-        """Refuse a call; if it ran before that, its end is read again, as that of a call which was refused."""
+        """Refuse a call. If the call has already ended, add its end to the inbox again, to be reported as a refused
+        call.
+        """
         call = request.call
         request.refuse(reason)
         call.was_refused = True
@@ -116,7 +121,7 @@ class AgentModel:
         self._run.link.prompt(text)
 
     def _listen(self, on_delta: Callable[[Delta], None], cancel: Cancel) -> ModelResponse:
-        """Read what the agent sends until the session has to act."""
+        """Read what the agent sends until the session has to act; return that as a response."""
         inbox, answer = self._run.link.inbox, self._state.carried or _Answer()
         self._state.carried = None
         cancel.on_set(self._run.link.cancel)
@@ -131,7 +136,10 @@ class AgentModel:
         return self._response(answer, incomplete=True)
 
     def _read_waiting(self, answer: _Answer, on_delta: Callable[[Delta], None]) -> ModelResponse | None:
-        """Read what waits, up to what belongs to the next response; return a response if this one is complete."""
+        """Read the queued items into `answer`, up to the first that belongs to the next response.
+
+        Return the response if it is complete, otherwise None.
+        """
         inbox = self._run.link.inbox
         while (item := inbox.first) is not None:
             if answer.proposals and isinstance(item, Chunk | TurnEnded | ProgramGone):
@@ -148,9 +156,10 @@ class AgentModel:
         return self._response(answer) if answer.proposals else None
 
     def _finished(self, item: TurnEnded | ProgramGone, answer: _Answer) -> ModelResponse | None:
-        """Return the response at the end of a turn or of the program: first the calls whose end was not reported.
+        """Return the response at the end of a turn or of the program; calls without a reported end come first.
 
-        None means that the agent has to be told something. Raises ModelError.
+        Return None if a message to the agent has started a new turn. Raises ModelError if the program or the turn
+        failed.
         """
         if unfinished := self._run.link.unfinished():
             self._state.carried = answer
@@ -172,7 +181,7 @@ class AgentModel:
             on_delta(Delta("text", item.text))
 
     def _proposed(self, item: CallEnded | PlanChanged | PermissionRequest | WriteRequest) -> AgentProposal | None:
-        """Return the action that an item stands for; None if the session has nothing to do."""
+        """Return the action that an item is proposed as; None if the session has nothing to do."""
         match item:
             case CallEnded(call=call):
                 return self._report_end(call)
@@ -185,7 +194,9 @@ class AgentModel:
                 return self._write(item)
 
     def _report_end(self, call: AgentCall) -> AgentProposal | None:
-        """Return the report of a call that has ended; None if the session knows of it, or refused it with success."""
+        """Return the report of a call that has ended; None if an action represents it, unless it was refused and ran
+        anyway.
+        """
         if call.was_refused and call.status == "completed":
             return self._report(call, RAN_REJECTED)
         return None if call.was_proposed else self._report(call)
@@ -214,9 +225,9 @@ class AgentModel:
         return self._run.propose(EDITOR, edit, request)
 
     def _ended(self, item: TurnEnded, answer: _Answer) -> ModelResponse | None:
-        """Return the response that ends the run; None if the agent has to be told something first.
+        """Return the response that ends the run; None if notes to the agent have started a new turn.
 
-        Raises ModelError if the agent has not ended its turn in the usual way.
+        Raises ModelError if the agent's turn did not end normally.
         """
         state = self._state
         state.is_in_turn = False
@@ -258,30 +269,30 @@ class AgentModel:
 
 @dataclass
 class AgentTurns:
-    """How far the run of an agent is."""
+    """The progress of the run of an agent."""
 
     only_reads: bool = False
-    """Whether its program is started where it can only read."""
+    """Whether the program is started in a sandbox in which it can only read."""
     is_begun: bool = False
     is_started: bool = False
     is_in_turn: bool = False
     prompts: int = 0
-    """How many of the session's messages the agent has got."""
+    """The number of the session's messages that were sent to the agent."""
     notes: list[str] = field(default_factory=list)
-    """What the agent has to be told with its next turn."""
+    """Messages for the agent's next turn."""
     carried: _Answer | None = None
-    """What belongs to the response after this one."""
+    """The parts of the next response that have already been read."""
     count: int = 0
     cost: float = 0.0
 
 
 def _results(messages: Sequence[Message]) -> list[tuple[str, str]]:
-    """Return the result of each action, by its id."""
+    """Return pairs of the ID and the result of each action."""
     return [(str(each.get("tool_call_id")), _text(each)) for each in messages if each["role"] == "tool"]
 
 
 def _since(messages: Sequence[Message], state: AgentTurns) -> str:
-    """Return the messages to the agent that it has not got."""
+    """Return the messages that the agent has not received yet, as one text, and count them as sent."""
     own = [_text(message) for message in messages if message["role"] == "user"]
     unsent, state.prompts = own[state.prompts :], len(own)
     return "\n\n".join(unsent)

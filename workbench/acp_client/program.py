@@ -1,4 +1,4 @@
-"""The program of another agent: how it is started, and its messages, one JSON line each."""
+"""The program of another agent: its start, and its messages, one JSON object per line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workbench.processes.launch import AGENT
 from workbench.text import first_line
 
 START_SECONDS: Final = 60.0
-"""How long a program has until it answers; its package may have to be downloaded first."""
+"""Seconds within which a program must answer; its package may have to be downloaded first."""
 _NAMED: Final = lazy_pattern(r"\$\{(?:env:|input:)?([\w./-]+)")
 _CHUNK: Final = 256 * 1024
 _QUOTED: Final = 80
@@ -24,21 +24,23 @@ _QUOTED: Final = 80
 
 @dataclass(frozen=True)
 class AgentConfig(ServerConfig):
-    """The program of an agent, which is started like that of an MCP server, in the workspace."""
+    """The configuration of an agent's program, which is started in the workspace like an MCP server."""
 
     @property
     def program(self) -> str:
-        """What it is called where it wants to reach a host."""
+        """The name of the program in questions about the network hosts that it wants to reach."""
         return f"{AGENT} {self.name}"
 
     @property
     def line(self) -> str:
-        """Its command line; `${NAME}` is not expanded."""
+        """The command line of the program; `${NAME}` is not expanded."""
         return AgentProgram(self.command, self.args).line
 
     @property
     def variables(self) -> list[str]:
-        """The variables that are passed to it, each with those of the user's that its value names by another name."""
+        """The environment variables passed to the program, each with the user's variables of other names that its value
+        uses.
+        """
         return [_variable(name, value) for name, value in self.env.items()]
 
 
@@ -48,7 +50,7 @@ def _variable(name: str, value: str) -> str:
 
 
 def config_of(kind: AgentKind, workspace: str) -> AgentConfig:
-    """Return the configuration of the program that a kind of sub-agents names."""
+    """Return the configuration of the program of this kind of sub-agent; `kind.program` must be set."""
     program = kind.program
     assert program is not None
     return AgentConfig(
@@ -66,7 +68,7 @@ def config_of(kind: AgentKind, workspace: str) -> AgentConfig:
 
 
 class JsonLines:
-    """The pipes of a program as a transport of the protocol's package; what is not a JSON object is dropped."""
+    """A program's pipes as a transport for the protocol's package; lines that are not JSON objects are dropped."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdout is not None
@@ -75,14 +77,14 @@ class JsonLines:
         self._lines = LineReader(LINE_LIMIT)
         self._waiting: deque[bytes] = deque()
         self.closed = asyncio.Event()
-        """Set when nothing more can come."""
+        """Set once no more messages can arrive."""
         self.fault = ""
         """Why the connection ended, if the program sent too much."""
         self.noise = ""
         """The first line that was not a message."""
 
     async def send(self, message: dict[str, Any]) -> None:
-        """Send a message. Raises ConnectionError."""
+        """Send a message. Raises ConnectionError if the program no longer reads."""
         self._writer.write(json.dumps(message, separators=(",", ":")).encode() + b"\n")
         await self._writer.drain()
 
@@ -98,7 +100,7 @@ class JsonLines:
                 return None
 
     async def _read(self) -> bool:
-        """Read what has come; return False at the end, or if the program sent too much."""
+        """Read the available output; return False at its end, or if the program sent too much."""
         try:
             data = await self._reader.read(_CHUNK)
             self._waiting.extend(self._lines.feed(data))

@@ -1,4 +1,4 @@
-"""What an agent's program asks for while it works; each request is answered once, from any thread."""
+"""Requests of an agent's program while it works; each is answered once, from any thread."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from acp.schema import (
 from workbench.acp_client.calls import AgentCall
 
 _REFUSED = -32000
-"""The protocol leaves the codes from -32000 down to the implementations."""
+"""The error code of a refusal: JSON-RPC leaves the codes from -32000 down to -32099 to implementations."""
 
 
 class AgentRequest:
-    """A request that the agent's program waits for; created in the event loop."""
+    """A request whose answer the agent's program awaits; must be created in the event loop."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._answer: asyncio.Future[Any] = self._loop.create_future()
 
     async def answered(self) -> Any:
-        """Return the answer once there is one. Raises RequestError if the request was refused."""
+        """Wait for the answer and return it. Raises RequestError if the request was refused."""
         return await self._answer
 
     def cancel(self) -> None:
@@ -40,7 +40,7 @@ class AgentRequest:
         self.refuse("canceled")
 
     def refuse(self, reason: str) -> None:
-        """Answer that it may not be done, and why."""
+        """Refuse the request, with the reason."""
         self._finish(RequestError(_REFUSED, reason))
 
     def _finish(self, answer: Any) -> None:
@@ -57,7 +57,7 @@ class AgentRequest:
 
 
 class PermissionRequest(AgentRequest):
-    """The agent asks whether it may make a call, and offers answers."""
+    """A request for permission to make a call; the agent offers the possible answers."""
 
     def __init__(self, call: AgentCall, options: Sequence[PermissionOption]) -> None:
         super().__init__()
@@ -67,15 +67,15 @@ class PermissionRequest(AgentRequest):
 
     @property
     def can_be_granted(self) -> bool:
-        """Whether it offers to be allowed this one time; an option that allows more is never chosen."""
+        """Whether the agent offers "allow once"; an option that allows more is never chosen."""
         return "allow_once" in self._options
 
     def grant(self) -> None:
-        """Allow the call, this one time."""
+        """Allow the call once."""
         self._choose("allow_once")
 
     def refuse(self, reason: str) -> None:
-        """Reject the call, this one time; the reason is an extension of the protocol."""
+        """Reject the call once; sending the reason is an extension of the protocol."""
         self._choose("reject_once", {"reason": reason})
 
     def cancel(self) -> None:
@@ -95,7 +95,7 @@ class PermissionRequest(AgentRequest):
 
 
 class WriteRequest(AgentRequest):
-    """The agent asks to write a text file."""
+    """A request to write a text file."""
 
     def __init__(self, path: str, content: str) -> None:
         super().__init__()
@@ -103,7 +103,7 @@ class WriteRequest(AgentRequest):
         self.content = content
 
     def writes(self, path: str, content: str | None) -> bool:
-        """Return whether the file gets this content."""
+        """Return whether the request is to write this content to this file."""
         return content == self.content and Path(self.path).resolve() == Path(path).resolve()
 
     def confirm(self) -> None:

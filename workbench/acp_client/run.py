@@ -1,4 +1,4 @@
-"""One sub-agent that is another program: its connection, and what its session has been proposed and not yet done."""
+"""One sub-agent that is another program: its connection, and the open proposals to its session."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ BEFORE = "It ran before you answered"
 
 @dataclass
 class AgentProposal:
-    """An action that was proposed to the session."""
+    """An action that was proposed to the session; `subject` is what it answers or reports, if anything."""
 
     id: str
     tool: str
     arguments: Mapping[str, Any]
     subject: PermissionRequest | WriteRequest | AgentCall | None
     is_done: bool = False
-    """Whether its tool has run, so that the agent needs no other answer."""
+    """Whether the action's tool has run, so that the agent needs no other answer."""
 
 
 class AgentRun:
-    """What the model and the tools of the session of a sub-agent share."""
+    """The state that the model and the tools of a sub-agent's session share."""
 
     def __init__(self, link: AgentLink) -> None:
         self.link = link
@@ -44,28 +44,28 @@ class AgentRun:
     def propose(
         self, tool: str, arguments: Mapping[str, Any], subject: PermissionRequest | WriteRequest | AgentCall | None
     ) -> AgentProposal:
-        """Return the proposal of an action; `subject` is what it answers or reports."""
+        """Create and return the proposal of an action; `subject` is what the action answers or reports."""
         name = f"{tool}-{uuid.uuid4().hex[:12]}"
         proposal = AgentProposal(name, tool, arguments, subject)
         self._open[name] = proposal
         return proposal
 
     def is_write(self, arguments: Mapping[str, Any]) -> bool:
-        """Return whether there is an open proposal with these arguments to write a file for the agent."""
+        """Return whether an open proposal with these arguments is to write a file for the agent."""
         proposals = tuple(self._open.values())
         return any(isinstance(each.subject, WriteRequest) and each.arguments == arguments for each in proposals)
 
     def proposal(self, name: str) -> AgentProposal | None:
-        """Return the open proposal with that ID, which is that of the action too."""
+        """Return the open proposal with this ID, which is also the ID of its action; None if there is none."""
         return self._open.get(name)
 
     def closed(self) -> Iterator[AgentProposal]:
-        """Remove all proposals and yield those that were not done: rejected, denied or changed."""
+        """Remove all proposals, and yield those that were not carried out: rejected, denied or changed."""
         proposals, self._open = self._open, {}
         yield from (each for each in proposals.values() if not each.is_done)
 
     def stop(self) -> None:
-        """End the wait of a tool, and what the agent does."""
+        """Stop the waiting tool, and ask the agent to stop."""
         self._stopped.set()
         self.link.cancel()
         self.link.inbox.notify()
@@ -77,10 +77,10 @@ class AgentRun:
         on_output: Callable[[str], None] | None,
         write: Callable[[str], Observation] | None = None,
     ) -> Observation:
-        """Allow the call that a proposal is about, and return its result once the agent has reported its end.
+        """Allow the call that the proposal is about, wait until the agent reports its end, and return its result.
 
-        `files` are the changes that were approved. If the agent lets us write such a file,
-        `write` does that; it gets the path.
+        `files` are the approved changes. If the agent asks us to write one of these files, `write` is called with its
+        path.
         """
         request = proposal.subject
         assert isinstance(request, PermissionRequest)
@@ -127,7 +127,7 @@ class AgentRun:
     def _result(self, proposal: AgentProposal, call: AgentCall, files: tuple[FileChange, ...]) -> Observation:
         """Return what the agent reports about a call.
 
-        It counts as failed unless it is still what was approved, and its files have the content that was.
+        The result is an error if the call is no longer the approved one, or a file does not have the approved content.
         """
         if call.is_over:
             text = f"{self.name} reports: {call.result or call.status}"

@@ -47,7 +47,7 @@ _GONE = "{name} no longer waits for this: {why}."
 RAN_REJECTED = "Ran although it was rejected"
 NO_END = "End not reported"
 _IN_OWN_WORDS = frozenset({"input", "details", "paths"})
-"""The arguments of a call that the agent could fill with anything."""
+"""The arguments of a call that contain the agent's own words, which can be anything."""
 _NOT_READING = (
     "{name} was not started: in this run it may only read, and no sandbox would keep it from writing. Do the task "
     "yourself."
@@ -80,7 +80,7 @@ _WARNING = replace(_REPORTING, icon="!", noun="warning", title="{problem}: {titl
 
 
 def _plain(name: str) -> str:
-    """Return the name of an agent as it may be part of a template."""
+    """Return the name of an agent without the characters that have a meaning in templates."""
     return "".join(sign for sign in name if sign not in "{}[]")
 
 
@@ -94,7 +94,7 @@ def is_contained(launcher: Launcher | None) -> bool:
 
 
 def tools_of(run: AgentRun, context: ToolContext) -> list[ToolDefinition]:
-    """Return the tools of a session."""
+    """Return the tools of the session of a sub-agent."""
     launcher = context.sandbox if run.link.config.is_confined else None
     return [
         StartAgentTool(StartExecutor(run, launcher, leaves=context.sandbox if launcher is None else None)),
@@ -136,7 +136,7 @@ class StartAgentTool(DeclaredTool[StartAgentAction, Observation]):
         super().__init__(executor)
 
     def present(self, arguments: Mapping[str, Any]) -> Presentation:
-        """Return the presentation, which names the variables that the program gets."""
+        """Return the presentation, which lists the variables that the program gets."""
         variables = arguments.get("variables") or ()
         return replace(_STARTING, note=f"It gets {', '.join(map(str, variables))}." if variables else "")
 
@@ -149,7 +149,7 @@ class StartAgentTool(DeclaredTool[StartAgentAction, Observation]):
 
 
 class StartExecutor(ToolExecutor[StartAgentAction, Observation]):
-    """Starts the program; `leaves` is the sandbox that its settings take it out of."""
+    """Starts the agent's program; `leaves` is the sandbox, if the program's settings exempt it from that."""
 
     def __init__(self, run: AgentRun, launcher: Launcher | None, *, leaves: Launcher | None) -> None:
         self._run = run
@@ -199,7 +199,9 @@ class AgentCommandTool(DeclaredTool[AgentCommandAction, Observation]):
         super().__init__(executor)
 
     def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Sequence[Effect]:
-        """Return the command line, which outside the sandbox is only what the agent says that it will run."""
+        """Return the command line as the effect; outside a sandbox, also that it is only what the agent says it will
+        run.
+        """
         sandbox = self.executor.sandbox if self.executor is not None else None
         granted = tuple(sandbox.granted) if sandbox is not None else ()
         runs = RunsCommand(str(arguments.get("command", "")), granted=granted)
@@ -213,7 +215,7 @@ class AgentCommandTool(DeclaredTool[AgentCommandAction, Observation]):
 
 
 class _Answering(ToolExecutor[Any, Any]):
-    """An executor that grants what the agent asks for, if the user approved just that."""
+    """An executor that grants a request of the agent if the user approved exactly what was requested."""
 
     def __init__(self, run: AgentRun, launcher: Launcher | None) -> None:
         self._run = run
@@ -235,7 +237,7 @@ class _Answering(ToolExecutor[Any, Any]):
         return Presentation(agent=name, note=note.format(name=name, limits=_limits(self.sandbox)))
 
     def is_ours(self, arguments: Mapping[str, Any]) -> bool:
-        """Return whether the agent asks the workbench to write what these arguments say."""
+        """Return whether the agent has asked the workbench to make this edit, instead of making it itself."""
         return self._run.is_write(arguments)
 
     def interrupt(self) -> None:
@@ -254,7 +256,7 @@ def _gone(run: AgentRun) -> Observation:
 
 
 class CommandExecutor(_Answering):
-    """Allows the command and waits for its end."""
+    """Allows the agent to run the command, and waits for its end."""
 
     def __call__(self, action: AgentCommandAction) -> Observation:
         """Return what the agent reports about the command."""
@@ -286,14 +288,14 @@ class AgentEditTool(DeclaredTool[StrReplaceEditorAction, StrReplaceEditorObserva
 
 
 class EditExecutor(_Answering):
-    """Writes a file for the agent, or allows it to do so and compares the result."""
+    """Writes a file for the agent, or allows the agent to write it and compares the result."""
 
     def __init__(self, run: AgentRun, context: ToolContext, launcher: Launcher | None) -> None:
         super().__init__(run, launcher)
         self._editor = FileEditorExecutor(context.workspace, context.state_dir)
 
     def __call__(self, action: StrReplaceEditorAction) -> StrReplaceEditorObservation:
-        """Return what was written, or what the agent reports."""
+        """Make the edit, or allow the agent to, and return the result or the agent's report."""
         proposal = self._run.proposal(CURRENT_ACTION.get())
         if proposal is not None and isinstance(proposal.subject, WriteRequest) and not self._run.link.gone:
             return self._written(action, proposal, proposal.subject)
@@ -303,7 +305,10 @@ class EditExecutor(_Answering):
     def _written(
         self, action: StrReplaceEditorAction, proposal: AgentProposal, request: WriteRequest
     ) -> StrReplaceEditorObservation:
-        """Write the file; the agent gets the result as a refusal if it failed or is not what the agent sent."""
+        """Write the file, and confirm that to the agent if exactly what it sent was written.
+
+        Otherwise the request stays open, and is refused later with the result as the reason.
+        """
         result = self._editor(action)
         if not result.is_error and is_as_proposed(action, proposal):
             proposal.is_done = True
@@ -315,12 +320,12 @@ class EditExecutor(_Answering):
         return self._editor.preparation(action)
 
     def preview(self, action: StrReplaceEditorAction) -> Sequence[FileChange]:
-        """Return the file before and after the edit."""
+        """Return the change that the edit makes to the file."""
         return self._editor.preview(action)
 
 
 class AgentCallAction(Action):
-    """A call that the agent wants to make, in its own words."""
+    """A call that the agent wants to make, described in its own words."""
 
     title: str = Field(description="What the agent calls it.")
     command: str = Field("", description="The command line in it, if there is one.")
@@ -331,7 +336,7 @@ class AgentCallAction(Action):
 
 
 class AgentCallTool(DeclaredTool[AgentCallAction, Observation]):
-    """Lets the agent make a call that is neither one command line nor one edit."""
+    """Lets the agent make a call that is not just one command line or one edit."""
 
     name = UNCHECKED
     description = short_description = "Lets the agent make a tool call of its own."
@@ -343,7 +348,7 @@ class AgentCallTool(DeclaredTool[AgentCallAction, Observation]):
         super().__init__(executor)
 
     def present(self, arguments: Mapping[str, Any]) -> Presentation:
-        """Return the presentation, which names the agent."""
+        """Return a presentation that names the agent and describes its limits."""
         executor = self.executor
         form = executor.presentation(_OWN_NOTE) if isinstance(executor, _Answering) else Presentation()
         title = f"Let {form.agent or 'the agent'}: {{title:exact}}"
@@ -360,7 +365,7 @@ class AgentCallTool(DeclaredTool[AgentCallAction, Observation]):
 
 
 class CallExecutor(_Answering):
-    """Allows the call and waits for its end."""
+    """Allows the agent to make the call, and waits for its end."""
 
     def __init__(self, run: AgentRun, context: ToolContext, launcher: Launcher | None) -> None:
         super().__init__(run, launcher)
@@ -371,11 +376,11 @@ class CallExecutor(_Answering):
         return self._granted(action, tuple(self.preview(action)), lambda path: self._written(action, path))
 
     def _written(self, action: AgentCallAction, path: str) -> Observation:
-        """Make the edit of one file."""
+        """Make the edit in the action that is for this file."""
         return self._editor(next(edit for edit in action.edits if real_path(edit.path) == real_path(path)))
 
     def preview(self, action: AgentCallAction) -> Sequence[FileChange]:
-        """Return the changes of all its files."""
+        """Return the changes that all edits of the action make."""
         return [change for edit in action.edits for change in self._editor.preview(edit)]
 
 
@@ -388,7 +393,7 @@ class AgentReportAction(Action):
 
 
 class AgentReportTool(DeclaredTool[AgentReportAction, Observation]):
-    """Records what the agent has done without asking; the call itself does nothing."""
+    """Records what the agent has done without asking; running the tool changes nothing."""
 
     name = REPORT
     description = short_description = "Records what the agent has done without asking."
@@ -415,7 +420,7 @@ class ReportExecutor(ToolExecutor[AgentReportAction, Observation]):
         self._run = run
 
     def __call__(self, action: AgentReportAction) -> Observation:
-        """Return the result of the call."""
+        """Return the result that the agent reported for the call."""
         proposal = self._run.proposal(CURRENT_ACTION.get())
         call = proposal.subject if proposal is not None else None
         if proposal is None or call is None or isinstance(call, PermissionRequest | WriteRequest):

@@ -1,4 +1,6 @@
-"""The command line: `main` runs a command, `arguments` declares all of them, and each has a function in a module."""
+"""The command line: `main` runs a command, `arguments` declares all commands, and each is a
+function in its own module.
+"""
 
 from __future__ import annotations
 
@@ -47,11 +49,13 @@ _FUNCTIONS = {
     "man": "man:man",
     "update": "update:update",
 }
-"""The module and function of each command, imported when it runs, because some take long to load."""
+"""The module and function of each command; a module is imported only when its command runs, because
+some load slowly.
+"""
 
 
 def function_of(command: str) -> Callable[[Namespace], int]:
-    """Return the function of a command, which takes the parsed arguments and returns the exit code."""
+    """Return the function of a command; it takes the parsed arguments and returns the exit code."""
     module, _, function = _FUNCTIONS[command].partition(":")
     command_function: Callable[[Namespace], int] = getattr(import_module(f"{__name__}.{module}"), function)
     return command_function

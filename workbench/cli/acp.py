@@ -1,4 +1,4 @@
-"""`ohw acp` serves an editor on standard input and output, by the Agent Client Protocol."""
+"""`ohw acp` serves an editor over standard input and output, using the Agent Client Protocol."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from workbench.errors import UsageError
 
 
 def acp(arguments: Namespace) -> int:
-    """Serve an editor until it closes the streams. Raises UsageError on a terminal, where nobody speaks JSON."""
+    """Serve an editor until it closes the streams. Raises UsageError if standard input is a terminal, which sends no
+    JSON.
+    """
     if sys.stdin.isatty():
         raise UsageError("`ohw acp` is started by an editor and speaks JSON with it; see the guide on editors")
     locations, _ = settings_of(arguments)

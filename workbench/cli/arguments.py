@@ -20,12 +20,12 @@ _HELP = "A terminal workbench where you and a coding agent work in one directory
 _EPILOG = "commands:\n" + "\n".join(f"  ohw {name:<12}{text}" for name, text in COMMANDS.items())
 _EPILOG += '\n\nUse `ohw -- demo` to send "demo" as a message. `ohw COMMAND --help` describes a command.'
 SHELLS = ("bash", "zsh", "fish")
-"""The shells for which there is a completion."""
+"""The shells that `ohw completion` supports."""
 _MCP = ("list", "add", "test", "login", "logout", "changes", "approve", "remove")
 _INTERMIXED = frozenset(("rewind", "fork", "replay", "sandbox"))
-"""Commands whose options may stand between their other arguments."""
+"""Commands whose options may be mixed with their positional arguments."""
 _REMOTE = frozenset(("", "resume", "attach", "run", "demo"))
-"""Commands that take the URL of a directory on another machine, or say that they do not work there."""
+"""Commands that accept the URL of a directory on another machine, if only to say that they do not work there."""
 _ALMOST = 0.8
 """The similarity, from 0 to 1, from which a word counts as a misspelled command."""
 _WITH_VALUE = frozenset(
@@ -34,13 +34,13 @@ _WITH_VALUE = frozenset(
         *("--prompt", "--container-copy", "--patch", "--host", "--port"),
     )
 )
-"""Options that take a value, other than the settings' flags."""
+"""Options that take a value, besides the flags of settings."""
 
 
 def parse(words: list[str]) -> tuple[str, argparse.Namespace]:
-    """Return the command (empty if there is none), removing it from `words`, and its parsed arguments.
+    """Remove the command from `words`; return it (empty if there is none) and the parsed arguments.
 
-    Raises UsageError if they are invalid, and SystemExit after `--help` or `--version`.
+    Raises UsageError if the arguments are invalid, and SystemExit after `--help` or `--version`.
     """
     position = command_at(words)
     command = words.pop(position) if position is not None else ""
@@ -54,7 +54,7 @@ def parse(words: list[str]) -> tuple[str, argparse.Namespace]:
 
 
 def _pop_url(words: list[str]) -> str:
-    """Remove the URL of another machine's directory and return it; empty if there is none."""
+    """Remove the URL of a directory on another machine from `words` and return it; empty if there is none."""
     for index, word in enumerate(words):
         if word == "--":
             break
@@ -64,7 +64,7 @@ def _pop_url(words: list[str]) -> str:
 
 
 def _check_misspelled(prompt: str) -> None:
-    """Raise UsageError if a message is one word that is almost the name of a command."""
+    """Raise UsageError if a message consists of one word that is almost the name of a command."""
     if prompt and " " not in prompt:
         from workbench.suggest import nearest
 
@@ -76,10 +76,10 @@ def _check_misspelled(prompt: str) -> None:
 
 
 def command_at(words: Sequence[str]) -> int | None:
-    """Return the index of the command, or None if there is none.
+    """Return the index of the command in `words`, or None if there is none.
 
-    The command is the first word that is neither an option nor an option's value nor another machine's URL, provided it
-    is the name of a command.
+    The command is the first word that is neither an option, nor an option's value, nor a URL, provided that it is the
+    name of a command.
     """
     skip, with_value = False, _WITH_VALUE.union(each.flag for each in settings_with_flags())
     for index, word in enumerate(words):
@@ -110,7 +110,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parser_of(command: str) -> _Parser:
-    """Return the parser of a command; the empty one starts a session."""
+    """Return the parser of a command; the empty command starts a session."""
     shape = argparse.RawDescriptionHelpFormatter
     if not command:
         parser = _Parser("ohw", description=_HELP, epilog=_EPILOG, formatter_class=shape, allow_abbrev=False)
@@ -279,7 +279,7 @@ def _add_compare(parser: _Parser) -> None:
 
 
 def _count(text: str) -> int:
-    """Return a number of at least 0. Raises an error of argparse."""
+    """Parse an integer of at least 0, limited to 10**9. Raises argparse.ArgumentTypeError for anything else."""
     if not (text.isascii() and text.isdecimal()):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least 0")
     return min(int(text[:18]), 10**9)

@@ -1,4 +1,4 @@
-"""`ohw blame` says who wrote each line of a file: an action of the agent, the user, or nobody that a session knows."""
+"""`ohw blame` shows who wrote each line of a file: an action of the agent, the user, or unknown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workbench.view.blame import blame_data, blame_text, described
 
 
 def blame(arguments: Namespace) -> int:
-    """Print who wrote the lines of a file. Raises UsageError if it has no lines to blame."""
+    """Print who wrote the lines of a file. Raises UsageError if the file cannot be shown."""
     locations, _ = settings_of(arguments, lenient=True)
     workspace = workspace_of(arguments)
     name, lines = line_range(arguments.file, workspace)

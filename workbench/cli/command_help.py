@@ -1,4 +1,4 @@
-"""What `ohw --help` says about each command, and about the formats of an export."""
+"""The descriptions of the commands and of the export formats in `ohw --help`."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ HIDDEN = {
     "engine": "serve a screen on another machine, which runs this over ssh",
     "browser-tab": "show a session in a tab of a browser, for which `ohw serve` runs this",
 }
-"""Commands for programs, which the list of commands does not have."""
+"""Commands that other programs run, and that `ohw --help` does not list."""
 FORMS = {
     "markdown": "a transcript for issues and notes",
     "html": "a transcript as one HTML page; with --at it starts with a picture of the screen",

@@ -1,5 +1,5 @@
-"""Functions that the commands share: they get the settings, directory and session from the arguments, and
-print lines.
+"""Functions shared by the commands: they determine settings, directory and session from the
+arguments, and print lines.
 """
 
 from __future__ import annotations
@@ -20,11 +20,15 @@ if TYPE_CHECKING:
     from workbench.session.storage.session_list import SessionSummary
 
 _DATE_LENGTH = 8
-"""The number of digits with which the names of sessions begin; a number of fewer is no date."""
+"""The number of digits of the date with which session IDs start; a number with fewer digits is no such prefix."""
 
 
 def settings_of(arguments: Namespace, *, lenient: bool = False) -> tuple[Locations, Settings]:
-    """Return the user's directories, and the settings with the flags applied. Raises UsageError if one is invalid."""
+    """Return the user's directories, and the settings with the flags applied.
+
+    Raises UsageError if a setting is invalid; if `lenient`, invalid settings of the file are reported in `problems`
+    instead.
+    """
     where = Locations.from_environment()
     flags = {name: getattr(arguments, name) for name, each in declared(Settings).items() if each.flag}
     settings = load_settings(where, lenient=lenient, **flags)
@@ -47,7 +51,7 @@ def workspace_of(arguments: Namespace) -> Path:
 
 
 def resolve_event(where: Locations, arguments: Namespace) -> None:
-    """Let a number that is given alone be the event, of the last session, unless it is the name of a session."""
+    """If the only argument is a short number and no session has that ID, treat it as the event, not as the session."""
     number = arguments.id or ""
     if arguments.event is None and number.isascii() and number.isdecimal() and len(number) < _DATE_LENGTH:
         from workbench.session.session_names import session_path

@@ -1,4 +1,4 @@
-"""`ohw compare` shows what some sessions did and cost side by side, and where they differ."""
+"""`ohw compare` shows side by side what sessions did and cost, and where they differ."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from workbench.view.formatting.comparison import check_lines, difference_lines, 
 
 
 def compare(arguments: Namespace) -> int:
-    """Compare sessions and print the result as a table, or as JSON.
+    """Compare sessions, and print the result as a table or as JSON.
 
-    Returns 1 if a check failed or could not be run, else 0, and 2 if the sessions cannot be compared.
+    Returns 0, 1 if a check failed or could not be run, and 2 if the sessions cannot be compared.
     """
     try:
         return _compared(arguments)

@@ -1,7 +1,7 @@
-"""The values that the shells' completion offers for each argument; they come from files, never from an engine.
+"""The values that completion in shells offers for each argument; they are read from files, never from an engine.
 
-A completion has to be there while the user types, so this module imports no settings, sessions or tools at the top: it
-reads the files themselves. A file that cannot be read offers nothing.
+Completion must be fast while the user types, so this module imports no settings, sessions or tools at the top, and
+reads the files itself. If a file cannot be read, its values are missing.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def nothing(_: str, __: argparse.Namespace) -> Offers:
 
 
 def paths(prefix: str, _: argparse.Namespace) -> Offers:
-    """Offer files and directories; those whose name starts with a dot only after a dot."""
+    """Offer files and directories; names that start with a dot only after a dot was typed."""
     return _entries(prefix, files=True)
 
 
@@ -76,12 +76,12 @@ def session_ids(_: str, __: argparse.Namespace) -> Offers:
 
 
 def repairable(prefix: str, arguments: argparse.Namespace) -> Offers:
-    """Offer sessions after `repair`."""
+    """Offer sessions, but only after `repair`."""
     return session_ids(prefix, arguments) if getattr(arguments, "action", None) else ()
 
 
 def models(_: str, __: argparse.Namespace) -> Offers:
-    """Offer the saved models, and the model that is set."""
+    """Offer the saved models, and the model in the settings."""
     settings = _settings()
     offers = {name: str(table.get("model", "")) for name, table in _tables(settings, "models").items()}
     current = settings.get("model")
@@ -89,7 +89,7 @@ def models(_: str, __: argparse.Namespace) -> Offers:
 
 
 def themes(_: str, __: argparse.Namespace) -> Offers:
-    """Offer the themes of the program and of the user."""
+    """Offer the built-in themes and the user's own."""
     package = Path(__file__).parent.parent
     where = (package / "themes", package.parent / "themes", config_directory(os.environ) / "themes")
     return sorted({path.stem for directory in where for path in directory.glob("*.toml")})
@@ -114,12 +114,12 @@ def servers(_: str, arguments: argparse.Namespace) -> Offers:
 
 
 def command_of_server(prefix: str, arguments: argparse.Namespace) -> Offers:
-    """Offer paths in the command of a new server."""
+    """Offer paths in the command of a new server, after `mcp add NAME`."""
     return paths(prefix, arguments) if (arguments.action, bool(arguments.name)) == ("add", True) else ()
 
 
 def restored_paths(prefix: str, arguments: argparse.Namespace) -> Offers:
-    """Offer paths after the copy or version to restore them from."""
+    """Offer paths, but only after the ID of a copy or version to restore them from."""
     return paths(prefix, arguments) if arguments.id else ()
 
 
@@ -130,14 +130,14 @@ def documents(_: str, __: argparse.Namespace) -> Offers:
 
 
 def setting_names(_: str, __: argparse.Namespace) -> Offers:
-    """Offer the settings, with those of saved models and kinds of sub-agents."""
+    """Offer the names of settings, including those of saved models and kinds of sub-agents."""
     values = _settings()
     entries = {name: parse_name(name, values).setting for name in names(values)}
     return {name: "" if setting is None else setting.about for name, setting in entries.items()}
 
 
 def setting_values(prefix: str, arguments: argparse.Namespace) -> Offers:
-    """Offer the values of the setting that `set` names."""
+    """Offer the values of the setting named after `config set`."""
     if arguments.action != "set" or not arguments.name:
         return ()
     try:
@@ -151,7 +151,7 @@ def setting_values(prefix: str, arguments: argparse.Namespace) -> Offers:
 
 
 def rules(_: str, arguments: argparse.Namespace) -> Offers:
-    """Offer the rules of the user and of the directory, in the notation of one line."""
+    """Offer the rules of the user and of the directory, in one-line notation."""
     files = (config_directory(os.environ) / "rules.toml", _workspace(arguments) / ".ohw" / "rules.toml")
     return [
         _rule(verdict, table)
@@ -162,18 +162,18 @@ def rules(_: str, arguments: argparse.Namespace) -> Offers:
 
 
 def _rule(verdict: str, table: Mapping[str, Any]) -> str:
-    """Return the text of a rule; with a command it names no tool, because that is the shell."""
+    """Return the text of a rule. The tool is omitted if there is a command, because that implies the shell."""
     fields = {name: str(table.get(name, "")) for name in ("tool", "path", "content", "command")}
     return rule_text(verdict, **({**fields, "tool": ""} if fields["command"] else fields))
 
 
 def rules_to_try(prefix: str, arguments: argparse.Namespace) -> Offers:
-    """Offer rules after `try`; the commands after `test` are free text."""
+    """Offer rules after `rules try`, and nothing after `rules test`, whose commands are free text."""
     return rules(prefix, arguments) if getattr(arguments, "action", None) == "try" else ()
 
 
 def worktrees(_: str, arguments: argparse.Namespace) -> Offers:
-    """Offer the branches of the worktrees, after `remove`."""
+    """Offer the branches of the worktrees, but only after `remove`."""
     if getattr(arguments, "action", None) != "remove":
         return ()
     workspace = _workspace(arguments).absolute()
@@ -221,7 +221,7 @@ _BY_SETTING: Mapping[str, Completer] = {"model": models, "theme": themes}
 
 
 def completer_for(command: str, action: argparse.Action) -> Completer:
-    """Return what offers the values of an argument. Raises KeyError for an argument that nothing is known about."""
+    """Return the completer of an argument of a command. Raises KeyError if no completer is defined for it."""
     name = action.option_strings[-1] if action.option_strings else action.dest
     if action.choices is not None:
         return _listed(dict.fromkeys(map(str, action.choices), ""))
@@ -246,7 +246,7 @@ def _settings() -> Mapping[str, Any]:
 
 
 def _read(path: Path) -> Mapping[str, Any]:
-    """Return the values of a TOML file, or nothing if it cannot be read."""
+    """Return the values of a TOML file; empty if it cannot be read."""
     try:
         return tomllib.loads(read_small_file(path).decode())
     except (OSError, ValueError):
@@ -254,7 +254,7 @@ def _read(path: Path) -> Mapping[str, Any]:
 
 
 def _tables(values: object, name: str) -> Mapping[str, Mapping[str, Any]]:
-    """Return the tables in a table of that name, without entries of another type."""
+    """Return the tables inside the table `name`, without entries of other types."""
     tables = values.get(name) if isinstance(values, Mapping) else None
     entries = tables.items() if isinstance(tables, Mapping) else ()
     return {key: value for key, value in entries if isinstance(value, Mapping)}

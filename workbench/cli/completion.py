@@ -1,7 +1,7 @@
-"""Completion in shells: `ohw completion SHELL` prints the script, which calls `ohw` for each completion.
+"""Completion in shells: `ohw completion SHELL` prints a script that calls `ohw` for each completion.
 
-argcomplete finds the argument at the cursor in the parser itself, so there is no list of options that could become
-stale, and a value may depend on the words before it.
+argcomplete finds the argument at the cursor by means of the parser itself, so there is no list of options that could
+become outdated, and the values may depend on the words before.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 
 _PROGRAM = "ohw"
 _START = {"zsh": "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }\n"}
-"""What comes before the script: without it zsh knows no `compdef`, which the user's own settings may not load."""
+"""What is printed before the script: it defines `compdef` in zsh in case the user's own configuration does not."""
 
 
 def completion(arguments: argparse.Namespace) -> int:
-    """Print the script for a shell."""
+    """Print the completion script for a shell."""
     script = shellcode([_PROGRAM], shell=arguments.shell)
     sys.stdout.write(_START.get(arguments.shell, "") + script.strip("\n") + "\n")
     return 0
 
 
 def complete() -> None:
-    """Write the completions of the command line in COMP_LINE to the shell's script, and end the process."""
+    """Write the completions of the command line in COMP_LINE to the shell's script, then end the process."""
     *_, words, _ = split_line(os.environ["COMP_LINE"], int(os.environ["COMP_POINT"]))
     # zsh passes all commands of its line.
     program = max((index for index, word in enumerate(words) if word.rpartition("/")[2] == _PROGRAM), default=0)
@@ -55,7 +55,7 @@ def complete() -> None:
 
 
 def parser_with_values(command: str) -> argparse.ArgumentParser:
-    """Return the parser of a command; each of its arguments that has a value has a `completer`."""
+    """Return the parser of a command, with a `completer` on each argument that has a value."""
     parser = parser_of(command)
     for action in parser._actions:
         if action.nargs != 0:
@@ -64,7 +64,9 @@ def parser_with_values(command: str) -> argparse.ArgumentParser:
 
 
 class _Values:
-    """A completer as argcomplete calls it, without values that a terminal would not print as they are."""
+    """Adapts a completer to argcomplete, and drops values and descriptions with characters that a terminal would not
+    print.
+    """
 
     def __init__(self, complete: Completer) -> None:
         self._complete = complete
@@ -78,7 +80,7 @@ class _Values:
 
 
 class _Finder(ExclusiveCompletionFinder):
-    """Offers options after a dash, and where there is nothing else to offer."""
+    """Offers options after a dash, and where nothing else can be offered."""
 
     offers_options = True
 

@@ -39,7 +39,7 @@ _SWITCH = {"yes": True, "no": False, "true": True, "false": False}
 
 
 def config(arguments: Namespace) -> int:
-    """Print the settings, or get, set, unset or edit them; return 1 if the file has problems or there is no value."""
+    """Print the settings, or get, set, unset or edit one; return 1 if the file has problems or there is no value."""
     locations, settings = settings_of(arguments, lenient=True)
     if arguments.action in ("get", "set", "unset") and not arguments.name:
         raise UsageError(f"`ohw config {arguments.action}` needs the name of a setting; `ohw config` lists them")
@@ -76,7 +76,7 @@ def _report(problems: list[str]) -> int:
 
 
 def _value(setting: Setting, value: object) -> str:
-    """Return the value in one line: for a table the names of its entries, for a secret only whether it is set."""
+    """Return a value on one line: of a table the names of its entries, of a secret only whether it is set."""
     if isinstance(value, Mapping):
         return ", ".join(value)
     if setting.is_secret:
@@ -85,7 +85,7 @@ def _value(setting: Setting, value: object) -> str:
 
 
 def _get(settings: Settings, text: str) -> int:
-    """Print the value in effect; a table as a line for each of its entries, and so each of several tables."""
+    """Print the value in effect; a table is printed as one line for each of its entries."""
     name = parse_name(text, vars(settings))
     value = _in_effect(settings, name)
     if isinstance(value, tuple) and value and isinstance(value[0], Mapping):
@@ -105,7 +105,7 @@ def _get(settings: Settings, text: str) -> int:
 
 
 def _in_effect(settings: Settings, name: SettingName) -> Any:
-    """Return the value in effect, the default included; None if there is none."""
+    """Return the value in effect, which may be the default; None if there is none."""
     first, *rest = name.path
     value: Any = getattr(settings, first)
     if rest and first == "terminal":
@@ -132,7 +132,7 @@ def _leaves(path: tuple[str, ...], value: Any) -> Iterator[tuple[tuple[str, ...]
 
 
 def _leaf_text(path: tuple[str, ...], value: Any, setting: Setting | None = None) -> str:
-    """Return a value as text, or that it is set if it is or may contain a secret."""
+    """Return a value as text; if it is or may contain a secret, only that it is set."""
     if declared(Settings)[path[0]].is_secret or (path[0] in ("tools", "container") and holds_secret(path[-1])):
         return _HIDDEN
     if setting is not None:
@@ -147,7 +147,7 @@ def _without_secrets(text: str) -> str:
 
 
 def _set(locations: Locations, text: str, value: str | None) -> int:
-    """Check a value and write it to the file, whose comments and order stay."""
+    """Check a value and write it to the settings file, without changing the file's comments and order."""
     if value is None:
         raise UsageError(f"give a value: `ohw config set {text} VALUE`; `ohw config unset {text}` restores the default")
     file, written = locations.settings_file, _written(locations)
@@ -171,7 +171,7 @@ _REFUSED = {
 
 
 def _parsed(name: SettingName, text: str, written: Mapping[str, Any]) -> Any:
-    """Return the value for the file. Raises UsageError if it is invalid."""
+    """Parse a value for the settings file. Raises UsageError if it is invalid."""
     if name.setting is not None:
         value = name.setting.kind.parse(name.text, text.strip())
         return list(value) if isinstance(value, tuple) else value
@@ -187,7 +187,7 @@ def _parsed(name: SettingName, text: str, written: Mapping[str, Any]) -> Any:
 
 
 def _literal(text: str) -> Any:
-    """Return the value that a text is in TOML, or else the text itself."""
+    """Parse a text as a TOML value; return the text itself if it is none."""
     try:
         return tomllib.loads(f"value = {text}")["value"] if "\n" not in text else text
     except tomllib.TOMLDecodeError:
@@ -195,7 +195,7 @@ def _literal(text: str) -> Any:
 
 
 def _effect(name: SettingName) -> str:
-    """Return when a change takes effect, or what overrides it."""
+    """Return a clause that says when a change takes effect, or what overrides it."""
     setting = declared(Settings)[name.path[0]]
     if setting.variable and os.environ.get(setting.variable):
         return f"; {setting.variable} overrides it while it is set"
@@ -215,7 +215,7 @@ def _unset(locations: Locations, text: str) -> int:
 
 
 def _written(locations: Locations) -> dict[str, Any]:
-    """Return the values of the file as they are written. Raises UsageError if it is not TOML."""
+    """Return the values in the settings file, unchecked. Raises UsageError if the file is not valid TOML."""
     file = locations.settings_file
     try:
         text = read_small_file(file).decode()
@@ -230,7 +230,7 @@ def _written(locations: Locations) -> dict[str, Any]:
 
 
 def _with(values: Mapping[str, Any], path: tuple[str, ...], value: Any) -> dict[str, Any]:
-    """Return a copy of the values with one changed; None removes it."""
+    """Return a copy of the values with the one at `path` changed; None removes it."""
     first, *rest = path
     if rest:
         inner = values.get(first)
@@ -240,7 +240,7 @@ def _with(values: Mapping[str, Any], path: tuple[str, ...], value: Any) -> dict[
 
 
 def _check(path: tuple[str, ...], values: Mapping[str, Any]) -> None:
-    """Check what a changed entry belongs to: itself, or its table. Raises UsageError."""
+    """Check the changed setting or, of a table, the changed entry. Raises UsageError if it is invalid."""
     first, *rest = path
     value = values.get(first)
     if value is None:
@@ -253,7 +253,7 @@ def _check(path: tuple[str, ...], values: Mapping[str, Any]) -> None:
 
 
 def _edit(locations: Locations, arguments: Namespace) -> int:
-    """Open the file in the user's editor, and report what is invalid in it afterwards."""
+    """Open the settings file in the user's editor, and report what is invalid in it afterwards."""
     file = locations.settings_file
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(f"not a terminal; the settings are in {file}")

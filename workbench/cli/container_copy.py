@@ -1,4 +1,4 @@
-"""`--container-copy`: the session works in a copy of a directory of the image, whose changes come back as a patch."""
+"""`--container-copy`: the session works in a copy of a directory of a container image; its changes become a patch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from workbench.text import counted, visible_path
 
 
 def copied(where: Locations, settings: Settings, arguments: Namespace) -> WorkspaceCopy:
-    """Return a new copy of the directory that the arguments name, printing each step. Raises WorkbenchError."""
+    """Create a copy of the directory that the arguments name, printing each step. Raises WorkbenchError."""
     container = read_container(settings.container)
     if not container.image:
         raise UsageError("--container-copy needs the image that has the directory: --container IMAGE")
@@ -34,16 +34,17 @@ def copied(where: Locations, settings: Settings, arguments: Namespace) -> Worksp
 
 
 def workspace_in_copy(where: Locations, settings: Settings, arguments: Namespace) -> Path:
-    """Return the directory of a new copy, and print how to get its changes. Raises WorkbenchError."""
+    """Create a copy, print how to get its changes, and return its directory. Raises WorkbenchError."""
     copy = copied(where, settings, arguments)
     print_error(_export_hint(copy))
     return copy.directory
 
 
 def run_in_copy(where: Locations, settings: Settings, arguments: Namespace, drive: Callable[[Path], int]) -> int:
-    """Let `drive` run the agent in a new copy, write the patch or say how to get it, and return the exit code.
+    """Run the agent in a new copy by calling `drive` with its directory; return the exit code of `drive`.
 
-    Raises WorkbenchError if the run cannot begin, or the patch cannot be written.
+    Afterwards, the changes are written as a patch, or a line says how to get them. Raises WorkbenchError if the run
+    cannot start, or the patch cannot be written.
     """
     if arguments.container_copy is None:
         raise UsageError("--patch needs --container-copy, whose changes it writes")
@@ -76,7 +77,10 @@ def _export_hint(copy: WorkspaceCopy) -> str:
 
 
 def print_patch(where: Locations, workspace: Path, output: str | None) -> None:
-    """Print the changes in a session's workspace as a patch, or save it. Raises WorkbenchError if it is no copy."""
+    """Print the changes in a session's workspace as a patch, or save them to the file `output`.
+
+    Raises WorkbenchError if the workspace is not a copy made by `--container-copy`.
+    """
     from workbench.sandbox.workspace_copy import copy_at
 
     copy = copy_at(where, workspace)

@@ -1,4 +1,4 @@
-"""What is printed when a command crashes: one line, and a report in a file, in place of a traceback."""
+"""Reports the crash of a command: one line, and a report in a file, instead of a traceback."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from workbench.files.crash_reports import crash_line
 
 
 def print_crash(error: BaseException) -> None:
-    """Write the report of an exception that nothing has handled, and print one line about it to standard error."""
+    """Write a crash report about an unhandled exception, and print one line about it to standard error."""
     words = sys.argv[1:]
     position = command_at(words)
     part = "start" if position is None else words[position]

@@ -1,4 +1,4 @@
-"""`ohw decisions` lists who or what allowed and denied actions, in one session or in all, and exports the list."""
+"""`ohw decisions` lists who or what allowed and denied actions, in one or all sessions, and exports the list."""
 
 from __future__ import annotations
 
@@ -54,7 +54,10 @@ def _chosen(where: Locations, arguments: Namespace, problems: list[str]) -> Iter
 
 
 def _form_of(output: str | None) -> str:
-    """Return the format that the name of the file selects; empty for the screen. Raises UsageError if it has none."""
+    """Return the export format that the file's extension selects; empty for text on standard output.
+
+    Raises UsageError for an unknown extension.
+    """
     if not output or output == "-":
         return ""
     suffix = Path(output).suffix.lower().removeprefix(".").replace("jsonl", "json")

@@ -35,14 +35,14 @@ from workbench.text import counted, visible, visible_path
 from workbench.tools.browser.installation import Missing, find_chromium
 
 _LITTLE_SPACE = 200 * 2**20
-"""Bytes; a session of a day and its snapshots need about as much."""
+"""The minimum free space in bytes: about what a day's session and its snapshots need."""
 
 
 @dataclass(frozen=True)
 class Finding:
     """The result of one check: `ok`, `note` (something optional is missing) or `error` (a session cannot work).
 
-    `advice` says what to do; only a finding that is `ok` may have none.
+    `advice` says what to do; it is empty only if the state is `ok`.
     """
 
     subject: str
@@ -52,7 +52,7 @@ class Finding:
 
     @property
     def line(self) -> str:
-        """The text and the advice, safe to show and without secrets, because people paste it into reports."""
+        """The text and the advice, safe to show and without secrets, because users paste it into bug reports."""
         return _safe(f"{self.text}; {self.advice}" if self.advice else self.text)
 
 
@@ -62,7 +62,7 @@ def _safe(text: str) -> str:
 
 @dataclass(frozen=True)
 class Installation:
-    """What the checks look at."""
+    """The installation that is checked."""
 
     locations: Locations
     settings: Settings
@@ -91,7 +91,7 @@ def _print_json(findings: Sequence[Finding]) -> int:
 
 
 def _wrapped(line: str) -> str:
-    """Return a line with its text in a column of its own, if it is printed on a terminal that is wide enough."""
+    """Return the line, wrapped so that the text stays in its own column if the terminal is wide enough."""
     width = columns()
     if width < 2 * _INDENT or len(line) <= width:
         return line
@@ -100,7 +100,7 @@ def _wrapped(line: str) -> str:
 
 
 _INDENT = 20
-"""Where the text of a finding begins."""
+"""The column at which the text of a finding starts."""
 
 
 def columns() -> int:
@@ -265,7 +265,7 @@ def _terminal(_: Installation) -> Iterator[Finding]:
 
 
 def _colors(kind: str) -> str:
-    """Return how many colors the terminal declares: COLORTERM is the convention for more than 256."""
+    """Return the number of colors that the terminal declares; COLORTERM is the convention for more than 256."""
     if os.environ.get("COLORTERM") in ("truecolor", "24bit"):
         return "16 million colors"
     return "256 colors" if "256color" in kind else "16 colors"

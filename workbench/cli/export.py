@@ -43,7 +43,7 @@ class PictureStyle:
 
 @dataclass(frozen=True)
 class ExportRequest:
-    """The format of an export and its last event; with `until` None, all events are exported."""
+    """The format of an export and its last event; if `until` is None, all events are exported."""
 
     form: str
     until: int | None = None
@@ -89,7 +89,7 @@ def _request_of(arguments: Namespace, theme: str) -> ExportRequest:
 
 
 def _lines_of(store: Store, request: ExportRequest) -> Iterator[str]:
-    """Return the lines of the export. Raises UsageError if there is no event with the number `until`."""
+    """Return the lines of the export. Raises UsageError if no event has the number `until`."""
     from workbench.view.transcript.transcript import Recorded
 
     last = store.last_seq

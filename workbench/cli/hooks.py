@@ -1,4 +1,4 @@
-"""`ohw hooks` lists the hooks that a session in a directory has, and those that it ignores."""
+"""`ohw hooks` lists the hooks of a session in the directory, and those that the session ignores."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from workbench.view.hook_list import hooks_json, hooks_of, hooks_text
 
 
 def hooks(arguments: Namespace) -> int:
-    """Print the hooks; return 1 if one cannot be used as it is written."""
+    """Print the hooks; return 1 if any of them is invalid."""
     where, settings = settings_of(arguments)
     listed = hooks_of(where, settings, workspace_of(arguments))
     for line in hooks_json(listed) if arguments.json else (hooks_text(listed, where),):

@@ -1,4 +1,4 @@
-"""The `ohw` command: calls the function of a command, reports a failure in one line, and returns the exit code."""
+"""The `ohw` command: runs the function of a command, reports an error in one line, and returns the exit code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from workbench.errors import UsageError, WorkbenchError, exhaustion
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code; report a WorkbenchError or a failed write in one line on stderr."""
+    """Run one command and return its exit code; report a WorkbenchError or a failed write in one line on stderr.
+
+    `argv` are the arguments, by default those of the process.
+    """
     words = list(sys.argv[1:] if argv is None else argv)
     try:
         if None in (sys.stdin, sys.stdout, sys.stderr):
@@ -40,7 +43,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _refuse_closed_streams(words: list[str]) -> None:
-    """Replace closed streams with the null device. Raises UsageError if the user could then not see the output."""
+    """Replace closed standard streams with the null device. Raises UsageError if the user could not
+    see the output then.
+    """
     from workbench.plain.output import replace_closed_streams
 
     closed = replace_closed_streams()
@@ -52,7 +57,7 @@ def _refuse_closed_streams(words: list[str]) -> None:
 
 
 def _is_stdout_failing() -> bool:
-    """Return whether standard output caused the failure: a second flush of what is still in its buffer fails too."""
+    """Return whether standard output caused the failure: if so, flushing what is still buffered fails again."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -61,7 +66,7 @@ def _is_stdout_failing() -> bool:
 
 
 def _lost_directory() -> str:
-    """Return what to do if the current directory was deleted or cannot be reached; empty if it is there."""
+    """Return what to do if the current directory was deleted or cannot be accessed; empty if it is fine."""
     try:
         os.getcwd()  # noqa: PTH109 - `Path.cwd` is the same, after an import
     except OSError as error:
@@ -70,7 +75,7 @@ def _lost_directory() -> str:
 
 
 def _discard_stdout() -> None:
-    """Discard what is still buffered, so that writing it does not fail again at exit."""
+    """Discard the buffered output, so that writing it at exit does not fail again."""
     from workbench.plain.output import discard_output
 
     discard_output(sys.stdout.buffer)

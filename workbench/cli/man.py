@@ -1,4 +1,4 @@
-"""`ohw man` shows the manual page, made from the parsers of all commands and the table of settings."""
+"""`ohw man` shows the manual page, generated from the parsers of all commands and the table of settings."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _EXIT = {
 
 
 def man(arguments: Namespace) -> int:
-    """Show the page in `man` on a terminal; print its source if there is no `man`, or the output is no terminal."""
+    """Show the page with `man`; print its source if there is no `man`, or standard output is not a terminal."""
     page = "\n".join(_page()) + "\n"
     workspace = workspace_of(arguments)  # whose own programs are not used
     viewer = find_program("man") if sys.stdout.isatty() else None
@@ -51,7 +51,7 @@ def man(arguments: Namespace) -> int:
 
 
 def _page() -> Iterator[str]:
-    """Yield the lines of the page in the language of man(7)."""
+    """Yield the lines of the page in the man(7) markup."""
     yield f'.TH OHW 1 "" "ohw {__version__}" "User Commands"'
     yield from (".SH NAME", r"ohw \- work with a coding agent in one directory", ".SH SYNOPSIS")
     yield from (".B ohw", r"[\fIPROMPT\fR] [\fIoptions\fR]", ".br", ".B ohw", r"\fICOMMAND\fR [\fIoptions\fR]")
@@ -78,7 +78,7 @@ def _page() -> Iterator[str]:
 
 
 def _of_settings(parser: ArgumentParser) -> list[Action]:
-    """Return the options of the group `settings`, which every parser has."""
+    """Return the options in the group `settings`, which every parser has."""
     return [action for group in parser._action_groups if group.title == "settings" for action in group._group_actions]
 
 
@@ -100,6 +100,6 @@ def _item(term: str, about: str) -> Iterator[str]:
 
 
 def _escaped(text: str) -> str:
-    """Return a line that troff prints as it is: backslashes, dashes, and dots and quotes at its start."""
+    """Return a line with escapes, so that troff prints it unchanged; backquotes are removed."""
     text = text.replace("\\", r"\e").replace("-", r"\-").replace("~", r"\(ti").replace("^", r"\(ha").replace("`", "")
     return rf"\&{text}" if text.startswith((".", "'")) else text

@@ -40,7 +40,9 @@ def models(arguments: Namespace) -> int:
 
 
 def _page(locations: Locations, settings: Settings) -> str:
-    """Return a list of the saved models, the keys set in the environment, and the local servers that respond."""
+    """Return a list of the saved models, the keys that are saved or set in the environment, and responding local
+    servers.
+    """
     store, no_models = KeyStore(locations), f"none; add tables [models.NAME] to {locations.settings_file}"
     parts = [
         ("Saved models", list(_profiles(settings, store)), no_models),
@@ -56,7 +58,7 @@ def _page(locations: Locations, settings: Settings) -> str:
 
 
 def _forget(store: KeyStore, name: str) -> str:
-    """Delete a saved key and return one line about it. Raises UsageError if there is none of that name."""
+    """Delete a saved key, and return a line that says so. Raises UsageError if no key has this name."""
     if store.forget(name):
         return f"The key of {visible(name, lines=False)} is deleted."
     names = ", ".join(each.name for each in store.all())
@@ -64,9 +66,10 @@ def _forget(store: KeyStore, name: str) -> str:
 
 
 def _try(settings: Settings, name: str | None, print_line: Callable[[str], None], key: str = "") -> str:
-    """Call the model `name`, or the current one if there is no name, and return one line about the result.
+    """Call the model `name`, or the current one if that is None, and return one line about the result.
 
-    `key` is used in place of every other one. Raises a WorkbenchError that says what to do.
+    `print_line` is called with progress messages. A `key` replaces the configured API key. Raises a WorkbenchError that
+    says what to do.
     """
     name = name or settings.model
     if not name:
@@ -108,9 +111,9 @@ def _named(profile: Profile) -> str:
 
 
 def key_state(profile: Profile, store: KeyStore) -> str:
-    """Return where the key comes from and whether that file or variable exists, never the key itself.
+    """Return where a model's API key comes from and whether that exists, never the key itself.
 
-    A keyring is not opened; the text is empty if no key is found.
+    A keyring is not opened. The text is empty if no key is configured or found.
     """
     if profile.api_key_file:
         is_there = Path(profile.api_key_file).expanduser().is_file()

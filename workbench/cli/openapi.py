@@ -49,9 +49,10 @@ def _state(where: Locations, source: Source) -> str:
 
 
 def _review(where: Locations, source: Source, approved: str | None) -> None:
-    """Show the changes if `approved` is None; else approve them if `approved` is the hash of the changes.
+    """Show the changes of a document if `approved` is None; otherwise approve them.
 
-    An empty `approved` means the hash of the changes shown last. Raises UsageError if the hash does not match.
+    `approved` must be the hash of the changes; if empty, they must be those that were shown last. Raises UsageError
+    otherwise.
     """
     pinned = Pinned(source.document, where)
     new = pinned.waiting if source.is_remote else None

@@ -1,4 +1,4 @@
-"""Sessions on another machine: `ohw ssh://HOST/PATH`, `ohw run` and `ohw resume` here, `ohw engine --stdio` there."""
+"""Sessions on another machine: opens and runs them from here, and serves them there (`ohw engine --stdio`)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def engine(arguments: Namespace) -> int:
-    """Serve a screen on another machine over standard input and output."""
+    """Serve a screen, which runs on another machine, over standard input and output."""
     from workbench.client.relay import serve_stdio
 
     return serve_stdio()
@@ -30,10 +30,10 @@ def engine(arguments: Namespace) -> int:
 def open_remote(
     arguments: Namespace, opener: Callable[..., int], session: SessionSummary | None = None, *, is_new: bool = True
 ) -> int:
-    """Open a session on another machine, on the screen or in plain mode: a new one, the last one of a directory, or
-    that of a copy.
+    """Open a session on another machine, on the screen or in plain mode; return the exit code.
 
-    Raises WorkbenchError, before anything of the session is shown.
+    If there is a `session`, it is the local copy of the one to open. Otherwise a new session, the last one of a
+    directory, or that with the ID in `arguments` is opened. Raises WorkbenchError before anything is shown.
     """
     where, settings = settings_of(arguments, lenient=True)
     flags = _flags(arguments)
@@ -48,7 +48,7 @@ def open_remote(
 def _client_after_install(
     arguments: Namespace, session: SessionSummary | None, flags: dict[str, str], *, is_new: bool
 ) -> RemoteClient:
-    """Return the client of the session; if ohw is missing there, the user may have it installed."""
+    """Return the client of the session; if ohw is missing on the other machine, offer to install it there."""
     from workbench.client.ssh import SshFailed
     from workbench.client.ssh_url import SshUrl
 
@@ -65,9 +65,9 @@ def _client_after_install(
 
 
 def run_there(arguments: Namespace, prompt: str) -> int:
-    """Run the agent in a directory of another machine, as `ohw run` does here; return the exit code.
+    """Run the agent in a directory on another machine, as `ohw run` does here; return the exit code.
 
-    Raises WorkbenchError if the run cannot begin.
+    Raises WorkbenchError if the run cannot start.
     """
     from workbench.agent.custom_commands import CommandMessage, CustomCommands
     from workbench.client.remote_client import new_session
@@ -88,7 +88,7 @@ def run_there(arguments: Namespace, prompt: str) -> int:
 
 
 def _url(arguments: Namespace) -> SshUrl:
-    """Return the URL of the other machine's directory. Raises UsageError."""
+    """Return the parsed URL of the directory on the other machine. Raises UsageError if it is invalid."""
     from workbench.client.ssh_url import SshUrl
 
     if arguments.workspace is not None:
@@ -120,6 +120,6 @@ def _client(
 
 
 def _flags(arguments: Namespace) -> dict[str, str]:
-    """Return the settings that were given as flags; all others are those of the other machine."""
+    """Return the settings given as flags; for all others, those of the other machine apply."""
     values = {name: getattr(arguments, name) for name, each in declared(Settings).items() if each.flag}
     return {name: str(value) for name, value in values.items() if value is not None}

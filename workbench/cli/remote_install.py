@@ -1,4 +1,4 @@
-"""The question whether to install ohw on another machine that does not have it."""
+"""Asks whether to install ohw on another machine that does not have it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from workbench.text import visible
 
 
 def offer_to_install(url: SshUrl) -> bool:
-    """Ask in the terminal whether to install ohw there, and do it after a yes; return whether it is installed now.
+    """Ask in the terminal whether to install ohw on another machine; after a yes, install it and return True.
 
-    Without a terminal nothing is asked or installed. Raises WorkbenchError if installing it fails.
+    Without a terminal, nothing is asked or installed. Raises WorkbenchError if the installation fails.
     """
     is_confirmed = sys.stdin.isatty() and sys.stderr.isatty() and _is_confirmed(url)
     if is_confirmed:

@@ -1,4 +1,4 @@
-"""`ohw replay` runs the actions of a session again and compares them with the record, or goes on from a checkpoint."""
+"""`ohw replay` runs a session's actions again and compares them with the record, or continues from an earlier event."""
 
 from __future__ import annotations
 
@@ -29,11 +29,15 @@ _EQUAL, _DIVERGED, _UNUSABLE = 0, 1, 2
 _MOST_LINES = 60
 _UNCERTAIN = "it is not certain which parts of it are paths of the session's directory; look at it first"
 _CONTINUE = "Continue."
-"""What is sent where the checkpoint is no message, and no other prompt is given."""
+"""The message that is sent if no other prompt is given and the checkpoint is not a message."""
 
 
 def replay(arguments: Namespace) -> int:
-    """Replay a session; return 0 if everything is as recorded, 1 if something differs, 2 if it cannot be replayed."""
+    """Replay a session, or continue it with `--from`.
+
+    Returns 0 if all results are as recorded, 1 if something differs, 2 if the session cannot be replayed; with `--from`
+    the exit code of the run.
+    """
     if arguments.start is not None:
         return what_if(arguments)
     if _decides(arguments) or any(each is not None for each in (arguments.prompt, arguments.model, arguments.mode)):
@@ -61,10 +65,10 @@ def _replayed(arguments: Namespace) -> int:
 
 
 def what_if(arguments: Namespace) -> int:
-    """Fork a session into a directory of its own, and continue it with another model, prompt or decision.
+    """Fork a session into its own directory, and continue the fork with another model, prompt or decision.
 
-    Returns the exit code of the run, as `ohw run` does. The session stays as it is, and a rule of the fork denies its
-    directory.
+    Returns the exit code of the run, as `ohw run` does. The original session is not changed, and a rule of the fork
+    denies access to its directory.
     """
     locations, settings = settings_of(arguments)
     _check(arguments)
@@ -98,7 +102,9 @@ def what_if(arguments: Namespace) -> int:
 
 
 def _again(message: UserMessage | None) -> UserMessage | str:
-    """Return a message to send to the model of `--model`, whatever model its custom command names."""
+    """Return the message to send again, without the model that its custom command names;
+    "Continue." if there is none.
+    """
     if message is None:
         return _CONTINUE
     command = replace(message.command, model="") if message.command is not None else None

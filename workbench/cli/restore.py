@@ -21,13 +21,13 @@ from workbench.session.workspace.safety_copies import SafetyCopies
 from workbench.text import counted, first_line, revealed, visible_path
 
 _ID = 8
-"""How many characters of a version's ID are shown."""
+"""The number of characters of a version's ID that are shown."""
 _NAMED = 3
 _TAKEN = "SELECT json FROM events WHERE kind = 'version_taken' ORDER BY seq DESC"
 
 
 def restore(arguments: Namespace) -> int:
-    """List the copies or versions of a directory, restore all or some paths of a copy, or paths of a version."""
+    """List the copies or versions of a directory, restore a copy or some paths of it, or restore paths of a version."""
     locations, workspace = Locations.from_environment(), workspace_of(arguments)
     repository = SnapshotRepository(locations, workspace, "restore")
     copies = SafetyCopies(repository)
@@ -47,7 +47,7 @@ def restore(arguments: Namespace) -> int:
 
 
 def _inside(path: str, workspace: Path) -> str:
-    """Return the path relative to the directory. Raises UsageError if it is outside."""
+    """Return the path relative to the workspace. Raises UsageError if it is outside."""
     whole = os.path.normpath(workspace / path)
     if not Path(whole).is_relative_to(workspace):
         raise UsageError(f"{path} is not in {workspace}")
@@ -68,7 +68,7 @@ def _list_copies(copies: SafetyCopies) -> int:
 
 
 def _list_versions(locations: Locations, workspace: Path) -> int:
-    """Print each version once, the newest first, with the files its action changed."""
+    """Print each version once, with the files that its action changed; of each session, the newest first."""
     printed: set[str] = set()
     for session in list_sessions(locations):
         if session.damaged or session.workspace != str(workspace):

@@ -26,7 +26,10 @@ _NAMED = 20
 
 
 def rewind(arguments: Namespace) -> int:
-    """List the checkpoints of a session, or move it to one after showing which files change; return 1 if declined."""
+    """List the checkpoints of a session, or show which files change and move the session to one.
+
+    Returns 1 if the user declines.
+    """
     locations, settings = settings_of(arguments)
     resolve_event(locations, arguments)
     _check_options(arguments)
@@ -59,7 +62,10 @@ def rewind(arguments: Namespace) -> int:
 
 
 def _undo(locations: Locations, session_id: str) -> str:
-    """Return how to undo the last rewind: what is itself a redo is listed, unless it moved the files alone."""
+    """Return how to undo the last rewind, as the start of a line; empty if no command can.
+
+    A redo is undone through its checkpoint, which exists unless the redo moved only the files.
+    """
     with Store.open(session_path(locations, session_id), readonly=True) as store:
         rewinds = rewinds_of(store, besides=None)
     last = rewinds[-1]
@@ -89,7 +95,7 @@ def _list(locations: Locations, session_id: str) -> int:
 
 
 def _target(locations: Locations, session_id: str, arguments: Namespace) -> tuple[int, RewindScope]:
-    """Return the event to return to, and what moves. Raises UsageError if the argument is no checkpoint."""
+    """Return the target event and what moves to it. Raises UsageError if the argument is not a checkpoint."""
     with Store.open(session_path(locations, session_id), readonly=True) as store:
         if arguments.redo:
             return _before_last_rewind(store, arguments.only)
@@ -111,9 +117,9 @@ def _before_last_rewind(store: Store, only: RewindScope | None) -> tuple[int, Re
 
 
 def _chosen(names: Sequence[str], conflicts: Sequence[str], workspace: Path) -> tuple[str, ...]:
-    """Return the conflicts that the user named, relative to the workspace or to the current directory.
+    """Return the conflicts named by the user, whose paths are relative to the workspace or the current directory.
 
-    Raises UsageError if a name is that of no conflict.
+    Raises UsageError if a name is not in conflict.
     """
     chosen = []
     for name in names:

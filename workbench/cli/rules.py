@@ -59,7 +59,7 @@ def _trials(where: Locations, settings: Settings, workspace: Path, arguments: Na
 
 
 def _tried_on_all(where: Locations, settings: Settings, workspace: Path, arguments: Namespace) -> Iterator[str]:
-    """Yield what each rule would have done in all sessions. Raises UsageError if one is invalid."""
+    """Yield lines about what each rule would have done in all sessions. Raises UsageError if a rule is invalid."""
     try:
         rules = [checked(parse_rule(text)) for text in _written_rules(arguments.commands)]
     except RuleError as error:
@@ -70,7 +70,9 @@ def _tried_on_all(where: Locations, settings: Settings, workspace: Path, argumen
 
 
 def _written_rules(arguments: Sequence[str]) -> Sequence[str]:
-    """Return each argument if all are whole rules; otherwise all together, as one rule whose words the shell split."""
+    """Return the arguments if each is a complete rule; otherwise one rule, whose words the shell has split into
+    arguments.
+    """
     is_each = len(arguments) > 1 and all(re.match(r"(?:allow|ask|deny)\s+\S", text.strip()) for text in arguments)
     return arguments if is_each else [" ".join(arguments)]
 
@@ -82,7 +84,7 @@ def rule_set_of(where: Locations, settings: Settings, workspace: Path) -> RuleSe
 
 
 def _page(where: Locations, settings: Settings, workspace: Path) -> tuple[str, Sequence[str]]:
-    """Return the list of the rules with their sources, and a line about each problem in the files."""
+    """Return the list of rules with their sources, and a line about each problem in the rules files."""
     rule_set = rule_set_of(where, settings, workspace)
     rules, faults = rule_set.rules(), (*rule_set.faults, *_unknown_tools(rule_set, where, settings, workspace))
     own = workspace / WORKSPACE_FILE
@@ -97,7 +99,10 @@ def _page(where: Locations, settings: Settings, workspace: Path) -> tuple[str, S
 
 
 def _unknown_tools(rule_set: RuleSet, where: Locations, settings: Settings, workspace: Path) -> tuple[str, ...]:
-    """Return lines about rules for unknown tools; the user's tools are loaded only if a rule may refer to one."""
+    """Return lines about rules for unknown tools.
+
+    The user's own tools are loaded only if a rule names a tool that is not built in.
+    """
     if not rule_set.unknown_tools(list_registered_tools()):
         return ()
     selection = select_tools(settings, where.settings_file, ToolContext(str(workspace), complete=NoModel()))
@@ -108,7 +113,9 @@ def _unknown_tools(rule_set: RuleSet, where: Locations, settings: Settings, work
 
 
 def origin(rule: Rule, user_file: Path, own: Path) -> str:
-    """Return the origin of a rule: this session, or a file and the directory that the rule is limited to, if any."""
+    """Return the origin of a rule: this session, or a file and, if the rule is limited to a
+    directory, that directory.
+    """
     if rule.source == "session":
         return "this session"
     file = own if rule.source == "folder" else user_file
@@ -116,7 +123,7 @@ def origin(rule: Rule, user_file: Path, own: Path) -> str:
 
 
 def tried(where: Locations, settings: Settings, workspace: Path, commands: Iterable[str]) -> Iterator[str]:
-    """Yield lines about what would happen to each command, and why; no command is run."""
+    """Yield lines about what would happen to each command, and why, without running it."""
     rule_set = rule_set_of(where, settings, workspace)
     for command in commands:
         subject = command_subject(command, str(workspace), os.path.expanduser("~"))  # noqa: PTH111
@@ -124,7 +131,9 @@ def tried(where: Locations, settings: Settings, workspace: Path, commands: Itera
 
 
 def tried_call(where: Locations, settings: Settings, workspace: Path, name: str, path: str) -> Iterator[str]:
-    """Yield lines about what would happen to a call of a tool on a path. Raises UsageError if there is no such tool."""
+    """Yield lines about what would happen to a call of the tool `name` on a path. Raises UsageError if no such tool is
+    enabled.
+    """
     selection = select_tools(settings, where.settings_file, ToolContext(str(workspace), complete=NoModel()))
     try:
         tool = selection.tools.get(name)
@@ -142,7 +151,7 @@ def tried_call(where: Locations, settings: Settings, workspace: Path, name: str,
 
 
 def _named(path: str, workspace: Path) -> tuple[str, dict[str, str]]:
-    """Return the absolute path, or the URL, that a call would be about, and the arguments of that call."""
+    """Return the absolute path or the URL, and the arguments of a call about it."""
     if is_url(path):
         return path, {"url": path}
     whole = os.path.join(workspace, os.path.expanduser(path)) if path else ""  # noqa: PTH111, PTH118
@@ -152,7 +161,7 @@ def _named(path: str, workspace: Path) -> tuple[str, dict[str, str]]:
 def _outcome(
     rule_set: RuleSet, settings: Settings, subject: Subject, local: Assessment, call: str, *, reads: bool = False
 ) -> Iterator[str]:
-    """Yield lines about what would happen to an action if the model rates it LOW."""
+    """Yield lines about what the rules and the mode decide on an action, assuming that the model rates it LOW."""
     caution = BROKEN if rule_set.is_broken else ""
     rules, mode = rule_set.rules(), cast(Mode, settings.mode)
     ruling = rule_on(

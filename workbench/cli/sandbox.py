@@ -1,4 +1,4 @@
-"""`ohw sandbox` says whether there is a sandbox; `ohw sandbox run` runs one command inside."""
+"""`ohw sandbox` shows whether there is a sandbox; `ohw sandbox run` runs one command inside."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from workbench.secrets.secret_names import child_environment
 from workbench.text import visible, visible_path
 
 _NAMED: Final = 4
-"""How many protected files the line about them names."""
+"""The maximum number of protected files named in the line about them."""
 _DYING: Final = 0.1
-"""Seconds in which the kernel ends what ran inside, after a signal has ended bubblewrap."""
+"""Seconds to let the kernel end the programs in the sandbox after a signal has ended bubblewrap."""
 
 
 def sandbox(arguments: Namespace) -> int:
-    """Print whether the sandbox is proven, or run a command inside; return its exit code, or 1."""
+    """Print whether the sandbox is proven, and return 0 or 1; or run a command inside, and return its exit code."""
     where, settings = settings_of(arguments)
     boundary = boundary_of(settings, where, workspace_of(arguments))
     if arguments.action == "run":
@@ -66,7 +66,10 @@ def _summary(proof: Proof, settings: Settings) -> str:
 
 
 def _run(boundary: Boundary, command: list[str]) -> int:
-    """Run a command in the sandbox, without network. Raises UsageError or WorkbenchError if it cannot be run."""
+    """Run a command in the sandbox, without network; return its exit code.
+
+    Raises UsageError or WorkbenchError if it cannot be run.
+    """
     if not command:
         raise UsageError("which command? `ohw sandbox run -- COMMAND`")
     program = find_program(command[0]) or str(Path(command[0]).absolute())
@@ -87,7 +90,7 @@ def _run(boundary: Boundary, command: list[str]) -> int:
 
 
 def _awaited(inside: Sandbox, workspace: Path, command: list[str]) -> int:
-    """Run the command and return its exit code; a signal that ends this process kills it first."""
+    """Run the command and return its exit code; if a signal ends this process, kill the command first."""
     with inside.launch(command, workspace, child_environment(os.environ)) as launch:
         supervisor = [*small_python("workbench.processes.foreground"), launch.words, *launch.argv]
         process = start(supervisor, cwd=workspace, env=launch.env, is_users=True, pass_fds=tuple(launch.descriptors))
@@ -101,7 +104,7 @@ def _awaited(inside: Sandbox, workspace: Path, command: list[str]) -> int:
 
 
 def _ignore(number: int, frame: object) -> None:
-    """Take a signal without an effect; unlike SIG_IGN, the command does not inherit that."""
+    """Ignore a signal; the command does not inherit this handler, as it would SIG_IGN."""
 
 
 def _end(number: int, frame: object) -> NoReturn:
@@ -109,7 +112,7 @@ def _end(number: int, frame: object) -> NoReturn:
 
 
 def _report(outcome: CommandChanges) -> None:
-    """Print one line about the protected files that the command made or replaced, if there are any."""
+    """Print one line about the protected files that the command created or replaced, if there are any."""
     directory = visible_path(str(outcome.directory))
     parts = [f"moved aside to {directory}: {_names(outcome.undone)}"] if outcome.undone else []
     parts += [f"not moved aside: {_names(outcome.remaining)}"] if outcome.remaining else []

@@ -1,4 +1,4 @@
-"""`ohw serve` shows a session in tabs of a browser; each tab runs the hidden command `browser-tab`."""
+"""`ohw serve` shows a session in browser tabs; each tab runs the hidden command `browser-tab`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _WARNING = (
 
 
 def serve(arguments: Namespace) -> int:
-    """Serve a session to browsers until the user ends it. Raises UsageError if the extra is not installed."""
+    """Serve a session to browsers until the user ends it. Raises UsageError if the optional package is missing."""
     where, _ = settings_of(arguments, lenient=True)
     if not arguments.host or arguments.port > _LAST_PORT:
         raise UsageError("--host is an address of this machine, and --port a number from 0 to 65535")
@@ -62,7 +62,7 @@ def serve(arguments: Namespace) -> int:
 
 
 def _tab_words(arguments: Namespace, session_id: str, workspace: Path) -> Iterator[str]:
-    """Yield the arguments of the command of a tab: the session, and the flags of this command."""
+    """Yield the arguments of the command in a tab: the session, and the flags of this command."""
     yield session_id
     yield from ("--workspace", str(workspace))
     yield from ("--read-only",) if arguments.read_only else ()
@@ -82,9 +82,9 @@ def _print_link(session_id: str, link: str) -> None:
 
 
 def browser_tab(arguments: Namespace) -> int:
-    """Show a session in the terminal of a tab, which becomes the controlling terminal of this process.
+    """Show a session in the terminal of a browser tab, which becomes the controlling terminal of this process.
 
-    The run continues without the tab, however the tab ends.
+    The run continues when the tab is closed.
     """
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     where, settings = settings_of(arguments, lenient=True)

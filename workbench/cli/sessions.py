@@ -29,7 +29,9 @@ _COLUMNS = ("id", "last used", "state", "cost", "events", "directory", "title")
 _NEEDED = ("id", "title", "state", "last used", "directory", "cost", "events")
 """The columns in order of importance: on a narrow terminal the last ones are dropped first."""
 _SHARES = {"directory": 2, "title": 3}
-"""The columns that share the remaining width; the others are never cut, so that an ID can be copied."""
+"""The columns that share the remaining width, with their shares; the others are never cut, so that
+an ID can be copied.
+"""
 _LEAST = 14
 _BETWEEN = 3
 
@@ -84,7 +86,7 @@ def _report(name: str, repaired: RepairResult, beginning: LostSettings) -> None:
 
 
 def _print(summaries: list[SessionSummary]) -> None:
-    """Print a table with the columns that fit: on a terminal into its width, elsewhere into 200 characters."""
+    """Print a table with the columns that fit the width of the terminal, or 200 characters without a terminal."""
     is_terminal = sys.stdout.isatty()
     console = Console(width=None if is_terminal else 200, highlight=False, markup=False, soft_wrap=not is_terminal)
     rows = [
@@ -100,7 +102,7 @@ def _print(summaries: list[SessionSummary]) -> None:
 
 
 def _columns_in(width: int, rows: list[dict[str, str]]) -> list[str]:
-    """Return the most important columns that fit, in the order in which they are shown; the ID is always included."""
+    """Return the most important columns that fit, in display order; the ID is always included."""
     fit: set[str] = set()
     for name in _NEEDED:
         longest = max(len(name), *(len(row[name]) for row in rows))

@@ -46,7 +46,9 @@ def demo(arguments: Namespace) -> int:
 
 
 def resume(arguments: Namespace, opener: Callable[..., int] | None = None) -> int:
-    """Resume a session, with another function that opens it if there is one. Raises WorkbenchError if it is damaged."""
+    """Resume a session; `opener` opens it if given, otherwise the screen or plain mode. Raises WorkbenchError if
+    damaged.
+    """
     opener = opener or _opener(arguments)
     if arguments.url:
         return _on_other_machine(arguments, opener, is_new=False)
@@ -64,7 +66,10 @@ def resume(arguments: Namespace, opener: Callable[..., int] | None = None) -> in
 
 
 def attach(arguments: Namespace) -> int:
-    """Open another screen on a running session. Raises UsageError if it does not run, or several could be meant."""
+    """Open another screen on a running session.
+
+    Raises UsageError if the session is not running, or it is unclear which one is meant.
+    """
     _check_here(arguments, "attach")
     where, settings = settings_of(arguments, lenient=not arguments.plain)
     opener = _opener(arguments)
@@ -73,13 +78,13 @@ def attach(arguments: Namespace) -> int:
 
 
 def _check_here(arguments: Namespace, command: str) -> None:
-    """Raise UsageError if a command is given another machine and works on this one alone."""
+    """Raise UsageError if a URL is given to a command that works only on this machine."""
     if arguments.url:
         raise UsageError(f"`ohw {command}` works on this machine only; on the other one: ssh -t HOST ohw {command} …")
 
 
 def _check_no_copy(arguments: Namespace) -> None:
-    """Raise UsageError if another machine is to work in a copy of a container's image."""
+    """Raise UsageError for `--container-copy` or `--patch`, which do not work on another machine."""
     if arguments.container_copy is not None or getattr(arguments, "patch", None) is not None:
         raise UsageError("--container-copy works on this machine only; on the other one: ssh -t HOST ohw …")
 
@@ -93,7 +98,10 @@ def _on_other_machine(
 
 
 def running_session(where: Locations, arguments: Namespace) -> SessionSummary:
-    """Return the named session, or the only one that an engine serves: in this directory or, if none does, in any."""
+    """Return the session with the given ID, or the only running one, first of this directory, then of any.
+
+    Raises UsageError if it is not running, none is, or several are.
+    """
     from workbench.engine.sockets import is_served
     from workbench.session.session_names import socket_path
     from workbench.session.storage.session_list import find_session, newest_first
@@ -117,7 +125,7 @@ def running_session(where: Locations, arguments: Namespace) -> SessionSummary:
 def _agreed(where: Locations, settings: Settings, session_id: str) -> Settings:
     """If the session file is of unknown origin, ask the user whether to open it; return the settings for the session.
 
-    Raises UsageError if the user does not answer yes.
+    Raises UsageError unless the user answers yes.
     """
     from workbench.session.session_names import session_path
     from workbench.session.storage.store import not_ours
@@ -139,7 +147,7 @@ def _agreed(where: Locations, settings: Settings, session_id: str) -> Settings:
 
 
 def _opener(arguments: Namespace) -> Callable[..., int]:
-    """Return the function that opens a session: on the screen, or in plain mode if requested or needed by the terminal.
+    """Return the function that opens a session: on the screen or, if requested or the terminal needs it, in plain mode.
 
     Raises UsageError if a standard stream is not a terminal.
     """
@@ -156,7 +164,7 @@ def _opener(arguments: Namespace) -> Callable[..., int]:
 
 
 def open_on_screen(*args: Any, **options: Any) -> int:
-    """Open the screen, and end the process with it."""
+    """Open a session on the screen, and end the process when the screen is closed."""
     from workbench.processes.spawn import end_process
     from workbench.tui.start import open_screen
 
@@ -164,7 +172,7 @@ def open_on_screen(*args: Any, **options: Any) -> int:
 
 
 def run(arguments: Namespace) -> int:
-    """Run the agent without a screen and return an exit code that says how the run ended."""
+    """Run the agent without a screen; the exit code says how the run ended."""
     prompt = sys.stdin.read() if arguments.prompt == "-" else arguments.prompt
     if arguments.url:
         from workbench.cli.remote import run_there

@@ -1,4 +1,6 @@
-"""`ohw stats` shows what the sessions of the last days cost, who decided in them, and how long they waited."""
+"""`ohw stats` shows what the sessions of recent days cost, who decided in them, and how long they
+waited for the user.
+"""
 
 from __future__ import annotations
 

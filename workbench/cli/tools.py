@@ -1,4 +1,4 @@
-"""`ohw tools` lists the tools, as text or as JSON that has the keys of both OpenAI and MCP."""
+"""`ohw tools` lists the tools, as text or as JSON with the keys of both OpenAI and MCP."""
 
 from __future__ import annotations
 
@@ -56,9 +56,10 @@ def _page(
     more: Sequence[ToolState] = (),
     with_unread: bool = False,
 ) -> tuple[str, tuple[str, ...]]:
-    """Return the list as text or JSON, and lines about omitted tools. `more` holds the tools of MCP servers.
+    """Return the list as text or JSON, and lines about omitted tools; `more` are the tools of MCP servers.
 
-    Raises UsageError if the settings of the tools are invalid.
+    With `with_unread`, the JSON includes tools whose schema was not loaded, and kinds of sub-agents. Raises UsageError
+    if the settings of tools are invalid.
     """
     context = ToolContext(str(workspace), complete=NoModel())
     selection = select_tools(settings, where.settings_file, context)
@@ -78,9 +79,9 @@ def _page(
 
 
 def _tools_of(state: ToolState, context: ToolContext) -> list[ToolDefinition | None]:
-    """Return the tools of a state, or `[None]` if they cannot be loaded.
+    """Return the tools of an entry of the list, or `[None]` if they cannot be loaded.
 
-    Disabled tools are loaded only if they are built in, because that runs no third-party code.
+    Disabled tools are loaded only if they are built in, because loading those runs no third-party code.
     """
     if state.tools or state.name not in list_registered_tools():
         return list(state.tools) or [None]

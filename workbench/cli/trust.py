@@ -1,4 +1,4 @@
-"""`ohw trust` lists the trusted directories; `ohw trust revoke` ends the trust in some of them."""
+"""`ohw trust` lists the trusted directories; `ohw trust revoke` revokes the trust in some or all."""
 
 from __future__ import annotations
 

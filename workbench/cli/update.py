@@ -1,6 +1,6 @@
-"""`ohw update` says how this installation is updated; with --check, whether there is a newer version.
+"""`ohw update` says how this installation is updated; with --check, also whether there is a newer version.
 
-Nothing else in ohw looks for updates, and without --check this makes no request either.
+Nothing else in ohw checks for updates, and without --check this command makes no request either.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SOURCE = "`git pull` and the installation again, in the directory or repository
 
 @dataclass(frozen=True)
 class InstalledPackage:
-    """How ohw was installed: with which program, and from what, if that is not a package index."""
+    """How ohw was installed: by which program, and from which source if that is not a package index."""
 
     installer: str = ""
     source: str = ""
@@ -39,7 +39,7 @@ class InstalledPackage:
 
     @property
     def command(self) -> str:
-        """What updates it."""
+        """The command, or instruction, that updates the installation."""
         if self.source:
             return _SOURCE
         prefix = f"{sys.prefix}/"
@@ -51,7 +51,10 @@ class InstalledPackage:
 
 
 def update(arguments: Namespace) -> int:
-    """Print the version and what updates it; with --check also the newest one. Raises WorkbenchError if it cannot."""
+    """Print the version and how to update it; with --check, also the newest version.
+
+    Raises WorkbenchError if that cannot be determined.
+    """
     here = installation()
     if here.source:
         print_line(visible(f"ohw {__version__}, installed from {here.source}", lines=False))
@@ -72,7 +75,7 @@ def update(arguments: Namespace) -> int:
 
 
 def installation() -> InstalledPackage:
-    """Return how ohw was installed, from what the installer recorded beside it (PEP 376, PEP 610)."""
+    """Return how ohw was installed, according to the installer's records (PEP 376, PEP 610)."""
     try:
         package = metadata.distribution(_NAME)
     except metadata.PackageNotFoundError:
@@ -87,7 +90,7 @@ def _without_login(url: str) -> str:
 
 
 def _newest(here: InstalledPackage) -> str:
-    """Return the newest version, with one request. Raises WorkbenchError."""
+    """Ask the package index for the newest version, with one request. Raises WorkbenchError if that fails."""
     url = INDEX.format(_NAME)
     try:
         answer = json.loads(_get(url))
@@ -108,7 +111,7 @@ def _newest(here: InstalledPackage) -> str:
 
 
 def _get(url: str) -> bytes:
-    """Return the body of a response. Raises httpx.HTTPError and OSError; never follows a redirect."""
+    """Fetch a URL and return the body. Raises httpx.HTTPError and OSError; never follows a redirect."""
     body, until = bytearray(), time.monotonic() + _SECONDS
     with httpx.stream("GET", url, timeout=_SECONDS, headers={"User-Agent": f"ohw/{__version__}"}) as response:
         if response.status_code != httpx.codes.OK:
@@ -121,5 +124,5 @@ def _get(url: str) -> bytes:
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    """Return the numbers of a release; empty for anything else, such as a pre-release."""
+    """Return the numbers of a release version; empty for anything else, such as a pre-release."""
     return tuple(map(int, version.split("."))) if re.fullmatch(r"\d{1,6}(\.\d{1,6}){0,3}", version) else ()

@@ -1,4 +1,4 @@
-"""`ohw worktree` lists the worktrees of the repository here; `ohw worktree remove` deletes one."""
+"""`ohw worktree` lists the git worktrees of the repository; `ohw worktree remove` deletes one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from workbench.view.worktrees import Worktree, list_worktrees, remove_worktree
 
 
 def worktree(arguments: Namespace) -> int:
-    """List the worktrees, or remove one. Raises UsageError if none is meant, or WorkbenchError if it stays."""
+    """List the worktrees, or remove one.
+
+    Raises UsageError if none matches or it contains unsaved work, WorkbenchError if it cannot be removed.
+    """
     where, _ = settings_of(arguments, lenient=True)
     workspace = workspace_of(arguments)
     if arguments.action != "remove":
@@ -31,7 +34,7 @@ def worktree(arguments: Namespace) -> int:
 
 
 def _named(name: str, worktrees: list[Worktree]) -> Worktree:
-    """Return the worktree with that branch, or in that directory. Raises UsageError."""
+    """Return the worktree with this branch, or in this directory. Raises UsageError if there is none."""
     path = os.path.realpath(Path(name).expanduser())
     for each in worktrees:
         if each.branch == name or os.path.realpath(each.path) == path:

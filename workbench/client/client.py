@@ -1,6 +1,6 @@
-"""The engine as front ends see it: the commands they send and the messages they receive.
+"""The engine as front ends see it: the messages that they receive, and the client through which they send commands.
 
-Tests of screens use a client that needs no process.
+`Client` is a protocol, so that tests of screens can use a client that needs no process.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 
 class Disconnected(Struct, frozen=True):
-    """The engine ended or did not start; `reason` is one line, `for_good` says that the session cannot continue in this
-    client.
+    """The engine ended or did not start; `reason` is one line.
+
+    With `for_good`, the session cannot continue in this client.
     """
 
     reason: str
@@ -28,7 +29,7 @@ class Disconnected(Struct, frozen=True):
 
 
 class CommandRefused(Struct, frozen=True):
-    """The engine did not carry out a command; `reason` is one line."""
+    """A command was not carried out; `reason` is one line."""
 
     reason: str
     repeat: Literal["never", "reconnected", "now"] = "never"
@@ -38,7 +39,7 @@ class CommandRefused(Struct, frozen=True):
 
 
 class EngineNotice(Struct, frozen=True):
-    """A line from the engine for the user, such as a tool that was omitted."""
+    """A line from the engine for the user, for example about a tool that is not available."""
 
     text: str
 
@@ -50,7 +51,9 @@ class EngineStalled(Struct, frozen=True):
 
 
 class Reconnected(Struct, frozen=True):
-    """A lost connection is back: unfinished streams come again from their start. `text` is one line for the user."""
+    """A lost connection is restored; unfinished streams are sent again from their start. `text` is one line for the
+    user.
+    """
 
     text: str
 
@@ -59,19 +62,22 @@ Incoming: TypeAlias = "Event | LiveEvent | Disconnected | CommandRefused | Engin
 
 
 class Past(Protocol):
-    """The part of a log before the loaded events; read in threads. Every method may raise WorkbenchError."""
+    """The part of a log before the events that are loaded; read in threads. Every method may raise WorkbenchError."""
 
     def start(self, end: int) -> int:
-        """Return the `seq` of the first event of the last part before event `end`; 1 if that part begins the log."""
+        """Return the `seq` of the first event in the part that ends just before event `end`; 1 if
+        the log starts there.
+        """
 
     def part(self, end: int) -> Sequence[Event | Branch]:
-        """Return the last part before event `end`."""
+        """Return the events of the part that ends just before event `end`."""
 
 
 class EventHistory(Struct, frozen=True):
-    """The events to start with; with a `digest`, they are the end of the log and it summarizes what came before.
+    """The events with which a front end starts.
 
-    Older parts, including those that a screen showed and dropped, are read from `past`.
+    With a `digest`, they are only the last part of the log, and the digest summarizes what came before. Earlier parts,
+    including those that a screen showed and then unloaded, are read from `past`.
     """
 
     events: Iterable[Event | Branch]
@@ -86,19 +92,21 @@ class Client(Protocol):
     """One session as a front end sees it."""
 
     def history(self) -> Iterable[Event | Branch]:
-        """Return the events that the log holds now; they are read from the session file while iterating, in any thread.
+        """Return the current events of the log, which are read from the session file while iterating, in any thread.
 
         It may be an `EventHistory` that starts with the last part of the log and gives access to the older parts. After
         a rewind it is called again, because other events count then; events that it includes may also be received.
         """
 
     async def receive(self) -> Sequence[Incoming]:
-        """Wait for the next messages; events come in order of `seq`, each once, without gaps after `history()`."""
+        """Wait for the next messages; events arrive in order of `seq`, each once, and without a gap
+        after `history()`.
+        """
 
     def send(self, command: Command) -> None:
         """Send a command; returns at once and never raises: a refusal comes back as a message."""
 
     def close(self, *, stop: bool = False) -> None:
-        """Leave the session; the engine finishes its run. With `stop` the run ends, unless other front ends are
-        attached.
+        """Disconnect from the session; the engine finishes its run. With `stop` the run ends, unless other front ends
+        are attached.
         """

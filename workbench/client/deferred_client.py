@@ -1,6 +1,6 @@
-"""A client that is usable at once, while the real one is still being created after the first frame.
+"""A client that is usable at once, while the real one is created after the first frame.
 
-Commands sent before it exists are queued and delivered in order, so that nothing typed early is lost.
+Commands sent before the real client exists are queued and delivered in order, so that nothing typed early is lost.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class DeferredClient:
-    """Creates the real client in the thread that asks for the history."""
+    """Creates the real client on the first call of `history`, in the calling thread."""
 
     def __init__(self, make: Callable[[], Client]) -> None:
         self._make = make
@@ -34,9 +34,9 @@ class DeferredClient:
         self._stop = False
 
     def history(self) -> Iterable[Event | Branch]:
-        """Create the client, unless it exists, and read the log.
+        """Create the client, unless it exists, and return the events of the log.
 
-        Blocks, so call it from a thread and iterate over the result in one.
+        This blocks: call it in a thread, and iterate over the result in one. An error is reported by `receive`.
         """
         try:
             client = self._client
@@ -77,7 +77,7 @@ class DeferredClient:
         return await self._client.receive()
 
     def close(self, *, stop: bool = False) -> None:
-        """Leave the session, even if its client is still being created."""
+        """Disconnect from the session, even if the real client is still being created."""
         with self._lock:
             already, self._closed, self._stop = self._closed, True, stop
             if self._client is not None and not already:

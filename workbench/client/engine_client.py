@@ -44,7 +44,7 @@ class EngineGone(WorkbenchError):
 
 
 class EngineConnection:
-    """A connection after its greeting. One thread may `receive` while others call `send_command` and `close`."""
+    """A connection after its greeting. One thread may call `receive` while others call `send_command` and `close`."""
 
     def __init__(self, connected: socket.socket, hello: Hello, rest: bytes = b"") -> None:
         self._socket = connected
@@ -59,9 +59,10 @@ class EngineConnection:
     def open(
         cls, launch: Launch, *, last_seq: int = 0, is_viewer: bool = False, timeout: float = _GREETING
     ) -> EngineConnection:
-        """Connect to the session's engine, starting it if none runs; events after `last_seq` come first.
+        """Connect to the session's engine, starting it if none runs; it first sends the events after `last_seq`.
 
-        A viewer starts none. Raises EngineRefused with one line if the engine cannot serve the session.
+        A viewer starts no engine. `timeout` is in seconds. Raises EngineRefused with one line if the engine cannot
+        serve the session.
         """
         path = socket_path(launch.locations, launch.session_id)
         until = time.monotonic() + timeout
@@ -82,7 +83,7 @@ class EngineConnection:
         raise EngineRefused(f"the engine does not answer on {path}")
 
     def send_command(self, command: Command) -> None:
-        """Send a command; a refusal comes back through `receive`. Raises EngineGone."""
+        """Send a command; a refusal arrives through `receive`. Raises EngineGone if the connection has ended."""
         try:
             with self._sending:
                 self._socket.sendall(encode(command) + b"\n")
@@ -92,7 +93,7 @@ class EngineConnection:
     def receive(self, on_silence: Callable[[], None] | None = None) -> Sequence[Message]:
         """Wait for at least one message; call `on_silence` after each second without one.
 
-        Raises EngineGone at the end, also after `close`.
+        Raises EngineGone when the connection ends, also through `close`.
         """
         while b"\n" not in self._rest:
             if on_silence is not None:
@@ -107,7 +108,7 @@ class EngineConnection:
         return self._socket, rest
 
     def finish(self) -> None:
-        """Say that nothing more will be sent; what was sent still arrives."""
+        """Close the sending direction; what was sent still arrives."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_WR)
 
@@ -142,7 +143,10 @@ class EngineConnection:
 
 
 def _greet(connection: socket.socket, hello: Hello) -> EngineConnection | None:
-    """Send the greeting and wait for the answer; return None if the engine was about to end."""
+    """Send the greeting and wait for the answer; return None if the engine was about to end.
+
+    Raises EngineRefused if the engine refuses.
+    """
     data = b""
     try:
         connection.sendall(encode(hello) + b"\n")
@@ -165,7 +169,7 @@ def _greet(connection: socket.socket, hello: Hello) -> EngineConnection | None:
 
 
 class Inbox:
-    """A queue from any thread to one coroutine."""
+    """A queue into which any thread puts messages, and from which one coroutine receives them."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -203,10 +207,10 @@ class _StallWatch:
         self._pid = pid
         self._inbox = inbox
         self._seconds = 0
-        """How many checks in a row have found it stopped."""
+        """The number of checks in a row that have found the engine stopped."""
 
     def check(self) -> None:
-        """Note whether the engine is stopped; two checks in a row make it a stall."""
+        """Check whether the engine is stopped; the second such check in a row reports it."""
         if not is_stopped(self._pid):
             self.end()
             return
@@ -215,7 +219,7 @@ class _StallWatch:
             self._inbox.put([EngineStalled(_STALLED.format(self._pid))])
 
     def end(self) -> None:
-        """Note that the engine responds."""
+        """Record that the engine responds, and report it if a stall was reported."""
         if self._seconds >= _STALL_CHECKS:
             self._inbox.put([EngineStalled("")])
         self._seconds = 0
@@ -238,7 +242,7 @@ class EngineClient:
     """
 
     def __init__(self, launch: Launch, *, is_viewer: bool = False) -> None:
-        """A viewer sends no command and never controls the session."""
+        """With `is_viewer`, every command is refused, and the client never controls the session."""
         forbid_tracing()
         self._is_viewer = is_viewer
         self._commands: queue.SimpleQueue[Command | None] = queue.SimpleQueue()
@@ -273,7 +277,7 @@ class EngineClient:
             self._commands.put(command)
 
     async def receive(self) -> Sequence[Incoming]:
-        """Wait for the next messages from the engine, or for its end."""
+        """Wait for the next messages from the engine, or the message that it has ended."""
         return await self._inbox.receive_all()
 
     def close(self, *, stop: bool = False) -> None:
@@ -294,7 +298,7 @@ class EngineClient:
             self._leave(self._connection)
 
     def _died(self, reason: str) -> None:
-        """Report to the user that this client failed with an unexpected exception, which is a bug."""
+        """Close the connection, and report to the user that this client failed with an unexpected exception, a bug."""
         connection, self._connection = self._connection, None
         if not self._closing:
             self._inbox.put([Disconnected(_FAULT.format(reason))])
@@ -303,7 +307,9 @@ class EngineClient:
             connection.close()
 
     def _carry(self, command: Command | None) -> None:
-        """Deliver one command, to a new engine if the old one is gone; failures are reported, never raised."""
+        """Deliver one command, if necessary to a new engine; None only connects. Failures are
+        reported, never raised.
+        """
         try:
             self._deliver_or_restart(command)
         except Exception as error:

@@ -1,4 +1,4 @@
-"""The part of a session's log that a client reads first, and access to the older parts."""
+"""Reads the last part of a session's log, with which a client starts, and gives access to the earlier parts."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from workbench.session.storage.store import Store, StoreError
 
 
 class FilePast:
-    """The older parts of a session file; other processes may append to it while it is read."""
+    """The earlier parts of a session file; other processes may append to the file meanwhile."""
 
     def __init__(self, path: Path, least: int = WINDOW, head: int | None = None) -> None:
-        """With a `head`, the session is read as it was when event `head` was the last."""
+        """Each part has at least `least` events. With a `head`, the session is read as of event `head`."""
         self._path = path
         self._least = least
         self._head = head
 
     def start(self, end: int) -> int:
-        """Return the `seq` of the first event of the last part before event `end`."""
+        """Return the `seq` of the first event in the part that ends just before event `end`."""
         with Store.open(self._path, readonly=True) as store:
             return part_start(store, end, self._least)
 
     def part(self, end: int) -> Sequence[Event | Branch]:
-        """Return the last part before event `end`."""
+        """Return the events of the part that ends just before event `end`."""
         with Store.open(self._path, readonly=True) as store:
             return list(part(store, part_start(store, end, self._least), end, self._head))
 
 
 def read_history(store: Store, least: int = WINDOW, head: int | None = None) -> EventHistory:
-    """Return the events that the open file holds now; the store is closed once they have been read.
+    """Return the current events of the open file; the store is closed once they have been read.
 
-    Each part, including the older ones that are read later, has at least `least` events. With a `head`, the session is
-    read as it was when event `head` was the last.
+    Each part, including the earlier ones that are read later, has at least `least` events. With a `head`, the session
+    is read as of event `head`.
     """
     end, past = (store.last_seq if head is None else head) + 1, FilePast(store.path, least, head)
     try:

@@ -1,6 +1,6 @@
-"""The wheel of this very program, so that another machine can install the same version without an index having it.
+"""Builds a wheel of the running program, so that another machine can install the same version without a package index.
 
-Packed from what runs here, an installation or a checkout, in the format of
+The source is the running installation or checkout. For the format, see
 https://packaging.python.org/specifications/binary-distribution-format.
 """
 
@@ -36,13 +36,13 @@ _PACKAGE = (
     "demo/project/book.txt",
     "demo/project/gitignore",
 )
-"""The files of a checkout that belong to the package; an installation has a list of its own."""
+"""The files of a checkout that belong to the package; an installation has its own list of files."""
 _DATE = (2020, 2, 2, 0, 0, 0)
-"""The date of each file, as of hatchling: the same program gives the same wheel."""
+"""The date of each file in the wheel, the same as hatchling's: the same program always results in the same wheel."""
 
 
 def write_wheel(file: IO[bytes]) -> None:
-    """Write the wheel. Raises WorkbenchError if this program is not installed, and OSError."""
+    """Write the wheel to `file`. Raises WorkbenchError if this program is not installed as a package, and OSError."""
     record = io.StringIO()
     lines = csv.writer(record, lineterminator="\n")
     with ZipFile(file, "w", ZIP_DEFLATED) as wheel:
@@ -61,7 +61,7 @@ def _add(wheel: ZipFile, name: str, data: bytes) -> None:
 
 
 def _contents() -> Iterator[tuple[str, bytes]]:
-    """Yield each file but the list of them."""
+    """Yield the name and content of each file in the wheel, except RECORD, the list of them."""
     files = _installed_files()
     if f"{_NAME}/__init__.py" not in files:
         files |= _checkout_files()
@@ -71,7 +71,9 @@ def _contents() -> Iterator[tuple[str, bytes]]:
 
 
 def _checkout_files() -> dict[str, Path]:
-    """Return the files of the package in a checkout, and not what else is in its directories."""
+    """Return the files in a checkout that belong to the package, by their name in the wheel; other
+    files are ignored.
+    """
     root = Path(__file__).parents[1]
     relative = {path: path.relative_to(root) for pattern in _PACKAGE for path in root.glob(pattern) if path.is_file()}
     return {
@@ -82,7 +84,10 @@ def _checkout_files() -> dict[str, Path]:
 
 
 def _installed_files() -> dict[str, Path]:
-    """Return what was installed beside the package, or into it from elsewhere. Raises WorkbenchError."""
+    """Return the installed files that belong in the wheel, by their name in it.
+
+    Raises WorkbenchError if this program is not installed as a package.
+    """
     listed = _own_distribution().files or ()
     return {
         str(path): Path(str(path.locate()))

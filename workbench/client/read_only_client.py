@@ -1,4 +1,4 @@
-"""A client that sends nothing: a session that is only looked at, such as an earlier state in the time view."""
+"""A client that sends nothing, for a session that is only viewed, such as an earlier state in the time view."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 class ReadOnlyClient:
-    """Refuses every command by calling `refuse`; nothing is received."""
+    """A client that receives nothing, and that calls `refuse` for every command."""
 
     def __init__(self, refuse: Callable[[], object]) -> None:
         self._refuse = refuse
 
     def history(self) -> Iterable[Event | Branch]:
-        """Return no events: the states that are shown are read by others."""
+        """Return no events: the time view reads the states that it shows itself."""
         return ()
 
     async def receive(self) -> Sequence[Incoming]:

@@ -1,8 +1,8 @@
-"""The far end of a session over ssh, `ohw engine --stdio`: opens the session here, then passes on the engine's lines.
+"""The far end of a session over ssh, `ohw engine --stdio`: opens the session here, then relays the engine's lines.
 
-What the screen asks for is checked like the arguments of a command. Settings, keys, rules and trust are those of this
-machine. The engine is detached as always. While the connection is lost, its run goes on, and it waits at a question for
-the screen to return.
+The screen's request is checked like the arguments of a command. Settings, keys, rules and trust are those of this
+machine. The engine is detached as usual: while the connection is lost, it continues its run, and at a question it waits
+for the screen to return.
 """
 
 from __future__ import annotations
@@ -43,16 +43,20 @@ if TYPE_CHECKING:
 
 _CHUNK = 1 << 16
 _PARTING = 0.5
-"""Seconds after the end of the input in which the engine closes the connection if the screen has left it."""
+"""Seconds, after the end of the input, within which the engine closes the connection if the screen
+detached properly.
+"""
 _RETURN = 1_800.0
-"""Seconds for which an engine without work waits for a screen whose connection was lost."""
+"""Seconds for which an engine without work is kept running for a screen whose connection was lost."""
 _RENEW = 5.0
-"""Seconds after which a waiting connection is replaced, before the engine ends one that sends no greeting."""
+"""Seconds after which a waiting connection is replaced: the engine closes a connection that sends no greeting for
+longer.
+"""
 _ACCEPTED = 0.05
-"""Seconds in which an engine accepts a connection."""
+"""Seconds to let an engine accept a connection."""
 _TIMEOUT = 30.0
 _INPUT_POLL = 200
-"""Milliseconds after which a relay without input notices that the engine has closed the connection."""
+"""Milliseconds between checks, while there is no input, of whether the engine has closed the connection."""
 
 
 def serve_stdio() -> int:
@@ -86,7 +90,7 @@ def _first_line(stdin: int) -> bytes:
 
 
 def _checked_request(line: bytes) -> OpenRequest:
-    """Return what a line asks for. Raises UsageError if this version cannot do it."""
+    """Return the request in a line. Raises UsageError if it is invalid or this version cannot serve it."""
     try:
         request = read_request(line)
     except ValueError as error:
@@ -99,7 +103,7 @@ def _checked_request(line: bytes) -> OpenRequest:
 
 
 def _launch(locations: Locations, request: OpenRequest) -> tuple[Launch, list[str]]:
-    """Return the parameters of the engine, and lines about what the user must know. Raises WorkbenchError."""
+    """Return the parameters of the engine, and notices for the user. Raises WorkbenchError."""
     allowed = {name for name, each in declared(Settings).items() if each.flag}
     if strange := [name for name in request.flags if name not in allowed]:
         raise UsageError(f"there is no flag for {strange[0]!r}; install the same version on both machines")
@@ -129,7 +133,9 @@ def _new(locations: Locations, settings: Settings, request: OpenRequest) -> Laun
 
 
 def _existing(locations: Locations, request: OpenRequest) -> SessionSummary:
-    """Return the session to open. Raises UsageError if there is none, or opening it needs a question."""
+    """Return the existing session to open. Raises UsageError if there is none, or if opening it
+    would need a question.
+    """
     if request.open == "last":
         session = last_session(locations, directory := _directory(request.directory))
         if session is None:
@@ -146,7 +152,7 @@ def _existing(locations: Locations, request: OpenRequest) -> SessionSummary:
 
 
 def _directory(text: str) -> Path:
-    """Return the directory to work in. Raises UsageError if there is none."""
+    """Return the directory in which a new session works. Raises UsageError if the path is not an existing directory."""
     directory = Path(text)
     if text == "~" or text.startswith("~/"):
         directory = directory.expanduser()
@@ -172,8 +178,8 @@ def _answer(launch: Launch, connection: EngineConnection, notices: list[str]) ->
 def _end_earlier(locations: Locations, request: OpenRequest) -> tuple[SessionLock, socket.socket | None]:
     """End the earlier connection of this screen, which may not have noticed that it was lost; return our lock.
 
-    If there was one, a connection that only waits is returned too: it keeps the engine running until the screen is
-    attached again.
+    If there was an earlier connection, also return a new, idle connection to the engine: it keeps the engine running
+    until the screen is attached again.
     """
     mark = private_directory(locations.runtime) / f"screen-{request.screen[:32]}"
     waiting = None
@@ -187,7 +193,7 @@ def _end_earlier(locations: Locations, request: OpenRequest) -> tuple[SessionLoc
 
 
 def _pass_on(answer: bytes, connection: EngineConnection, locations: Locations, session_id: str) -> None:
-    """Write the answer, then pass on bytes in both directions until the engine closes the connection, or the screen is
+    """Write the answer, then relay bytes in both directions until the engine closes the connection, or the screen is
     lost and does not return.
     """
     engine, rest = connection.detach()
@@ -200,7 +206,7 @@ def _pass_on(answer: bytes, connection: EngineConnection, locations: Locations, 
 
 
 def _wait_for_return(engine: socket.socket, path: Path) -> None:
-    """Keep the engine running without a screen: it does not end while a connection has yet to send its greeting."""
+    """Keep the engine running without a screen, for up to `_RETURN` seconds, by connections that send no greeting."""
     until = time.monotonic() + _RETURN
     while time.monotonic() < until and (waiting := connect(path, _TIMEOUT)) is not None:
         time.sleep(_ACCEPTED)
@@ -217,7 +223,10 @@ def _close(engine: socket.socket) -> None:
 
 
 def _copy_output(engine: socket.socket, data: bytes, has_closed: threading.Event) -> None:
-    """Write the data and what the engine sends until it closes the connection, without writing once that fails."""
+    """Write `data`, then what the engine sends, to standard output until the engine closes the connection.
+
+    If writing fails, what the engine sends is discarded.
+    """
     is_writable = True
     while data:
         if is_writable:
@@ -233,7 +242,7 @@ def _copy_output(engine: socket.socket, data: bytes, has_closed: threading.Event
 
 
 def _copy_input(engine: socket.socket, has_closed: threading.Event) -> None:
-    """Send the engine what the screen sends, until the input ends or the engine closes the connection."""
+    """Send the screen's input to the engine, until the input ends or the engine closes the connection."""
     poll = select.poll()
     poll.register(0, select.POLLIN | select.POLLHUP)
     with suppress(OSError):

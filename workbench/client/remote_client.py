@@ -1,4 +1,6 @@
-"""The client of a session on another machine: copies its log to this one, and connects again when the link is lost."""
+"""The client of a session on another machine: copies the log to this machine, and reconnects when the connection is
+lost.
+"""
 
 from __future__ import annotations
 
@@ -55,9 +57,11 @@ logger = logging.getLogger(__name__)
 _PARTING = 1.0
 _FIRST_DELAY = 0.05
 _DELAYS = ((60.0, 0.15), (600.0, 1.0), (float("inf"), 5.0))
-"""The longest delay between two attempts to connect again, up to so many seconds after the connection was lost."""
+"""The longest delay between two attempts to reconnect, in seconds, each with the time since the connection was lost
+until which it applies.
+"""
 _RESTART = 30.0
-"""Seconds that a command waits for an engine that is started again."""
+"""Seconds that a command waits for an engine that is being restarted."""
 _LOST = "Connection to {} lost, reconnecting ({})"
 _GONE = "The agent process on {} stopped. Your next answer or message restarts it"
 _NOT_SENT = "Not sent: there is no connection to {}"
@@ -71,12 +75,15 @@ class RemoteSession:
     url: SshUrl
     id: str
     screen: str = field(default_factory=lambda: secrets.token_hex(16))
-    """Names the screen to the other machine, so that its next connection takes the place of the one before."""
+    """An ID of this screen: on the other machine, its next connection replaces the previous one."""
     has_user: bool = True
-    """Whether a user is there to answer what a running call asks."""
+    """Whether a user can answer what a running call asks."""
 
     def open(self, last_seq: int, flags: Mapping[str, str], *, may_ask: bool) -> SshLink:
-        """Connect to the session, and get its events after `last_seq`. Raises SshFailed."""
+        """Connect to the session, which then sends its events after `last_seq`.
+
+        With `may_ask`, ssh may ask for passwords on the terminal. Raises SshFailed.
+        """
         request = OpenRequest(
             screen=self.screen, session=self.id, last_seq=last_seq, flags=dict(flags), has_user=self.has_user
         )
@@ -93,29 +100,32 @@ class RemoteSession:
 def new_session(
     locations: Locations, url: SshUrl, hint: str, flags: Mapping[str, str], *, may_ask: bool, has_user: bool = True
 ) -> RemoteClient:
-    """Start a session in a directory of another machine, named after the hint. Raises WorkbenchError."""
+    """Start a session in a directory on another machine; its ID is derived from the hint or, if empty, the directory.
+
+    With `may_ask`, ssh may ask for passwords on the terminal. Raises WorkbenchError.
+    """
     name = new_id(hint or url.path.rstrip("/").rpartition("/")[2])
     return _opened(locations, url, "new", name, flags, may_ask=may_ask, has_user=has_user)
 
 
 def last_session_at(locations: Locations, url: SshUrl, flags: Mapping[str, str], *, may_ask: bool) -> RemoteClient:
-    """Open the last session of a directory of another machine. Raises WorkbenchError."""
+    """Open the last session of a directory on another machine. Raises WorkbenchError."""
     return _opened(locations, url, "last", "", flags, may_ask=may_ask)
 
 
 def named_session(
     locations: Locations, url: SshUrl, name: str, flags: Mapping[str, str], *, may_ask: bool
 ) -> RemoteClient:
-    """Open the session of another machine with this id or unique prefix. Raises WorkbenchError."""
+    """Open the session on another machine whose ID is `name` or starts with it uniquely. Raises WorkbenchError."""
     return _opened(locations, url, "named", name, flags, may_ask=may_ask)
 
 
 def copied_session(
     locations: Locations, session_id: str, origin: str, flags: Mapping[str, str], *, may_ask: bool
 ) -> RemoteClient:
-    """Open a session of which there is a copy here; if its machine cannot be reached, the copy is shown until then.
+    """Open a remote session that has a copy on this machine; `origin` is its URL.
 
-    Raises WorkbenchError.
+    If its machine cannot be reached, the client shows the copy until it can connect. Raises WorkbenchError.
     """
     session, mirror = RemoteSession(SshUrl.parse(origin), session_id), Mirror.open(locations, session_id, origin)
     try:
@@ -150,15 +160,15 @@ def _opened(
 
 
 class RemoteClient:
-    """One session on another machine. Each event is in the copy here before the front end receives it.
+    """One session on another machine. Each event is written to the local copy before the front end receives it.
 
-    While the link is lost, it is made again and again, and commands are refused.
+    While the connection is lost, the client tries to reconnect, and commands are refused.
     """
 
     def __init__(
         self, session: RemoteSession, mirror: Mirror, link: SshLink | SshFailed, state_directory: Path
     ) -> None:
-        """If connecting has failed, the copy is shown, and the connection is made later.
+        """`link` is the connection, or the error if connecting failed; then the copy is shown, and the client retries.
 
         `state_directory` is where the screen keeps its files about the session.
         """
@@ -168,21 +178,26 @@ class RemoteClient:
         self._failure = link if isinstance(link, SshFailed) else None
         self._link = None if isinstance(link, SshFailed) else link
         self._goal = self._link.opened.last_seq if self._link else 0
-        """The number of the last event when the last connection was made."""
+        """The `seq` of the session's last event when the current connection was made."""
         self._link_lock = threading.Lock()
-        """Held while a command is sent or refused, so that no refusal comes after the `Reconnected` that ends it."""
+        """Held while a command is sent or refused, so that no refusal is reported after the `Reconnected` that
+        invalidates it.
+        """
         self._inbox = Inbox()
         self._commands: queue.SimpleQueue[Command | None] = queue.SimpleQueue()
         self._caught_up, self._is_up, self._hurry = threading.Event(), threading.Event(), threading.Event()
         self._is_gone = self._closing = False
-        """`_is_gone` says that the engine has ended, and not only the link."""
+        """`_is_gone`: the engine has ended, not only the connection. `_closing`: the front end has disconnected."""
         self._noticed: set[str] = set()
         self._unanswered = Unanswered()
         self._parting = Leave()
         self._threads: list[threading.Thread] = []
 
     def history(self) -> Iterable[Event | Branch]:
-        """Return the events of the copy, once it has all that the session had when it was opened. Raises StoreError."""
+        """Return the events of the copy, once it has all that the session had when it was opened.
+
+        Without a connection, the events that the copy has are returned. Raises StoreError.
+        """
         if not self._threads:
             if self._link is not None:
                 self._link.leave_terminal()
@@ -196,7 +211,8 @@ class RemoteClient:
     def send(self, command: Command) -> None:
         """Queue a command; a thread sends it, or refuses it while there is no connection.
 
-        Queries are dropped meanwhile.
+        Queries are dropped, not refused, while there is none. `NoteWritten` is never sent: it is about files of this
+        machine.
         """
         # The files of settings that a screen writes are on this machine.
         is_query = isinstance(command, QUERIES)
@@ -208,7 +224,7 @@ class RemoteClient:
         return await self._inbox.receive_all()
 
     def close(self, *, stop: bool = False) -> None:
-        """Leave once all commands are sent; return after at most a second."""
+        """Disconnect once all commands are sent; return after at most a second."""
         self._parting = Leave(stop=stop)
         self._commands.put(None)
         if not self._threads:
@@ -226,7 +242,7 @@ class RemoteClient:
     # The thread that reads.
 
     def _follow_connections(self) -> None:
-        """Follow one connection after the other, until the session is left."""
+        """Receive from one connection after another, until the front end disconnects."""
         failure = self._failure
         while True:
             if self._link is not None:
@@ -236,7 +252,7 @@ class RemoteClient:
                 return
 
     def _follow(self, link: SshLink) -> SshFailed | None:
-        """Receive messages until the connection ends; return why, None if the engine has ended."""
+        """Receive messages until the connection ends; return the reason, or None if the engine has ended."""
         self._catch_up([])
         self._is_up.set()
         try:
@@ -254,7 +270,9 @@ class RemoteClient:
         return failure
 
     def _deliver(self, messages: Sequence[Message]) -> None:
-        """Write events to the copy, then pass on everything that the front end does not read from there."""
+        """Write events to the copy, then pass on all messages except events that the front end still reads from the
+        copy.
+        """
         events = [message for message in messages if isinstance(message, EventBase)]
         is_read_from_copy = not self._caught_up.is_set()
         if events:
@@ -266,14 +284,16 @@ class RemoteClient:
         self._catch_up(messages)
 
     def _catch_up(self, messages: Sequence[Message]) -> None:
-        """Let the history be read once the copy is complete, and then report what did not arrive before a break."""
+        """Once the copy is complete, allow the history to be read, and report commands that were
+        lost with a connection.
+        """
         if self._mirror.last_seq >= self._goal:
             self._caught_up.set()
             if self._unanswered.lost(is_answer=bool(messages)):
                 self._inbox.put([CommandRefused(_DOUBTFUL.format(self.session.url.host), repeat="now")])
 
     def _connect_again(self, failure: SshFailed | None) -> bool:
-        """Report that the connection is lost, and connect again; return False if the session is left."""
+        """Report that the connection is lost, and reconnect; return False if the front end disconnects meanwhile."""
         self._unanswered.doubt()
         self._caught_up.set()
         host, delay, began = self.session.url.host, _FIRST_DELAY, time.monotonic()
@@ -317,7 +337,7 @@ class RemoteClient:
     # The thread that sends.
 
     def _send_commands(self) -> None:
-        """Send every command in order until the session is left; a refusal is reported, never raised."""
+        """Send every command in order until the front end disconnects; a refusal is reported, never raised."""
         while (command := self._commands.get()) is not None:
             if self._is_gone:
                 # The next command starts the engine again.
@@ -355,7 +375,7 @@ def _longest_delay(seconds: float) -> float:
 
 
 class Unanswered:
-    """The commands whose effect the engine has not reported: if the link breaks then, they may not have arrived."""
+    """The commands that the engine has not answered yet: if the connection breaks, they may not have arrived."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -363,30 +383,36 @@ class Unanswered:
         self._doubtful: list[Command] = []
 
     def add(self, command: Command) -> None:
-        """Note a command that is sent."""
+        """Record a command that is about to be sent."""
         with self._lock:
             self._sent.append(command)
 
     def discard(self, command: Command) -> None:
-        """Forget a command that could not be sent, which was reported."""
+        """Remove a command that could not be sent; that was already reported."""
         with self._lock:
             self._sent = [each for each in self._sent if each is not command]
 
     def doubt(self) -> None:
-        """Note that the link is broken."""
+        """Record that the connection broke: all unanswered commands are doubtful."""
         with self._lock:
             self._doubtful += self._sent
             self._sent = []
 
     def note(self, events: Sequence[Event], *, is_refused: bool) -> None:
-        """Note what the engine has sent; commands without an event of their own count as answered by anything."""
+        """Remove the commands that were answered by what the engine has sent.
+
+        `SendMessage` and `Decide` are answered by their own event or a refusal, all other commands by any message.
+        """
         with self._lock:
             tracked = () if is_refused else tuple(each for each in self._sent if isinstance(each, SendMessage | Decide))
             self._sent = _without_effect(tracked, events)
             self._doubtful = _without_effect(self._doubtful, events)
 
     def lost(self, *, is_answer: bool) -> bool:
-        """Return whether a command did not arrive, once the engine answers again; later calls return False."""
+        """Return whether a doubtful command did not arrive; False until `is_answer`, and again in later calls.
+
+        `is_answer` says that the engine has sent something since the connection was restored.
+        """
         with self._lock:
             is_lost = is_answer and bool(self._doubtful)
             if is_answer:
@@ -395,7 +421,7 @@ class Unanswered:
 
 
 def _without_effect(commands: Sequence[Command], events: Sequence[Event]) -> list[Command]:
-    """Return the commands of which no event is the effect."""
+    """Return the commands whose effect is not among the events."""
     inner = [event.event if isinstance(event, DelegateStep) else event for event in events]
     return [command for command in commands if not any(_is_effect(event, command) for event in inner)]
 

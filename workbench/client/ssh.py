@@ -1,4 +1,4 @@
-"""One connection to an engine on another machine, over the user's own ssh with its keys, agents and jump hosts."""
+"""A connection to an engine on another machine, through the user's own ssh with its keys, agents and jump hosts."""
 
 from __future__ import annotations
 
@@ -25,36 +25,38 @@ from workbench.protocol.remote import LINE_LIMIT, NotOpened, Opened, OpenRequest
 from workbench.text import first_line, visible
 
 ABSENT = 127
-"""The exit code of a shell that does not find a program."""
+"""The exit code of a shell that cannot find the program; here, ohw is missing, but not uv."""
 _ABSENT_UV = 69
-"""The exit code if uv, which could install ohw, is missing too: EX_UNAVAILABLE of sysexits.h."""
+"""The exit code if both ohw and uv, which could install it, are missing: EX_UNAVAILABLE of sysexits.h."""
 _OF_SSH = 255
 """The exit code of ssh for its own errors."""
 PATHS = 'PATH="$PATH:$HOME/.local/bin:$HOME/.cargo/bin"; export PATH; '
-"""Adds where programs are installed, because a shell without a terminal often does not read the user's profile."""
+"""Adds common install directories to PATH: a shell without a terminal often does not read the user's profile."""
 _ENGINE = (
     f"{PATHS}if command -v ohw >/dev/null 2>&1; then exec ohw engine --stdio; "
     f"elif command -v uv >/dev/null 2>&1; then exit {ABSENT}; else exit {_ABSENT_UV}; fi"
 )
 _ALIVE = ("-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3", "-o", "RemoteCommand=none")
 _UNATTENDED = ("-o", "BatchMode=yes", "-o", "ConnectTimeout=10")
-"""Options of a connection that is made while the screen has the terminal: ssh must not ask anything."""
+"""Options of ssh while the screen uses the terminal: ssh must not ask anything there."""
 _UNINTERRUPTED = ("sh", "-c", 'trap "" INT QUIT HUP; exec "$0" "$@"')
-"""Starts a program that ignores what a terminal sends to all of its programs at Ctrl+C or when it is closed. `ohw` gets
-that too, and needs the connection to stop the agent.
+"""Starts a program that ignores the signals which a terminal sends to all its programs at Ctrl+C or when it is closed.
+
+`ohw` gets these signals too, and needs the connection to stop the agent.
 """
 _ANSWER = 30.0
-"""Seconds that an unattended connection may take."""
+"""Seconds until an unattended connection must be established, or a remote command must have answered."""
 _END = 3.0
 _FINAL = ("Host key verification failed", "IDENTIFICATION HAS CHANGED", "Permission denied", "Too many authentication")
-"""What ssh writes if trying again changes nothing."""
+"""Messages of ssh after which another attempt would fail too."""
 _MOST_LINES = 30
 _LONGEST_OUTPUT = 1_000_000
 
 
 class SshFailed(WorkbenchError):
-    """No session was opened. If it `is_final`, trying again changes nothing; `can_install` says that ohw is missing
-    there, but not uv, which can install it.
+    """ssh failed or no session was opened; with `is_final`, another attempt would fail too.
+
+    `can_install` says that ohw is missing on the other machine, but not uv, which can install it.
     """
 
     exit_code = 2
@@ -66,7 +68,7 @@ class SshFailed(WorkbenchError):
 
 
 class _ErrorOutput:
-    """What ssh and the other machine write to standard error: its last lines, printed until the screen starts."""
+    """Reads the standard error of ssh, including that of the remote programs; prints it until the screen starts."""
 
     def __init__(self, stream: IO[bytes], *, is_printed: bool) -> None:
         self.is_printed = is_printed
@@ -84,13 +86,13 @@ class _ErrorOutput:
                     sys.stderr.flush()
 
     def lines(self) -> list[str]:
-        """Return the last lines, once the stream has ended or soon after the program."""
+        """Return the last lines that are not blank; waits briefly for the end of the stream."""
         self._reader.join(0.3)
         return [line for line in self._lines if line.strip()]
 
 
 class SshLink:
-    """One run of ssh whose other end has opened a session."""
+    """A running ssh, with the connection to the session that its other end has opened."""
 
     def __init__(
         self,
@@ -107,11 +109,13 @@ class SshLink:
         self._errors = errors
 
     def leave_terminal(self) -> None:
-        """Print nothing more: the screen starts."""
+        """Stop printing the errors of ssh, because the screen starts."""
         self._errors.is_printed = False
 
     def failure(self) -> SshFailed | None:
-        """Return why the connection has ended; None if the other end closed it in order, as it does with its engine."""
+        """Return why the connection has ended; None if the other end closed it properly, as it does when the engine
+        ends.
+        """
         return _failure(self._url, self._process, self._errors)
 
 
@@ -156,7 +160,7 @@ def open_link(url: SshUrl, request: OpenRequest, *, may_ask: bool) -> SshLink:
 
 
 def run_script(url: SshUrl, script: str, data: IO[bytes]) -> None:
-    """Run a script of `sh` on the host with these data as its input, and print its errors. Raises SshFailed.
+    """Run an `sh` script on the host with `data` as its input, and print its errors. Raises SshFailed.
 
     ssh may ask for a password on the terminal.
     """
@@ -174,9 +178,10 @@ def run_script(url: SshUrl, script: str, data: IO[bytes]) -> None:
 
 
 def output_there(url: SshUrl, words: Sequence[str], *, columns: int) -> str:
-    """Return what `ohw` with these words prints about the directory of the URL there, cut at `_LONGEST_OUTPUT` bytes.
+    """Run `ohw` with these arguments on the host, for the directory of the URL, and return its output.
 
-    ssh asks nothing. Raises SshFailed, also if there is no answer in time.
+    The output is cut at `_LONGEST_OUTPUT` bytes; `columns` is its width. ssh asks nothing. Raises SshFailed, also if
+    there is no answer in time.
     """
     ohw = shlex.join(("ohw", words[0], "--workspace", url.path, *words[1:]))
     command = url.command(*_ALIVE, *_UNATTENDED, script=f"{PATHS}COLUMNS={columns} exec {ohw}")
@@ -216,7 +221,7 @@ def _command(url: SshUrl, *, may_ask: bool) -> list[str]:
 
 
 def _handshake(url: SshUrl, connected: socket.socket, request: OpenRequest) -> tuple[Opened, bytes]:
-    """Send the request; return the answer and what follows it. Raises SshFailed, EOFError or OSError."""
+    """Send the request; return the answer and the bytes received after it. Raises SshFailed, EOFError or OSError."""
     connected.sendall(msgspec.json.encode(request) + b"\n")
     data, until = b"", time.monotonic() + (connected.gettimeout() or float("inf"))
     while True:
@@ -247,7 +252,7 @@ def _opened(url: SshUrl, line: bytes) -> Opened:
 
 
 def _failure(url: SshUrl, process: subprocess.Popen[bytes], errors: _ErrorOutput) -> SshFailed | None:
-    """Return why a run of ssh that has closed its output ended; None if it ended without an error."""
+    """Wait for a run of ssh that has closed its output; return why it failed, or None if it ended without an error."""
     try:
         code = process.wait(_END)
     except subprocess.TimeoutExpired:

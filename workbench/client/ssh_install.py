@@ -1,4 +1,6 @@
-"""Installs this version of ohw for the user on another machine: its wheel goes over ssh, and uv there installs it."""
+"""Installs this version of ohw for the user on another machine: sends its wheel over ssh, and has
+uv install it there.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ uv tool install --force "$wheel" >&2"""
 
 
 def install(url: SshUrl) -> None:
-    """Install ohw there as a tool of uv, which prints what it does. Raises WorkbenchError if that fails."""
+    """Install ohw on the host of the URL as a tool of uv, which prints its progress. Raises
+    WorkbenchError on failure.
+    """
     with TemporaryFile() as wheel:
         write_wheel(wheel)
         wheel.seek(0)

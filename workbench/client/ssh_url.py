@@ -1,5 +1,6 @@
-"""The URL of a directory on another machine, `ssh://[USER@]HOST[:PORT]/PATH`, checked so that ssh can only read it as
-that.
+"""The URL of a directory on another machine, `ssh://[USER@]HOST[:PORT]/PATH`.
+
+It is checked so that ssh cannot mistake any part of it for an option or a command.
 """
 
 from __future__ import annotations
@@ -21,24 +22,26 @@ _AUTHORITY = lazy_pattern(
     r"(?::(?P<port>[0-9]{1,5}))?"
 )
 _FIRST_UNPRIVILEGED, _MOVED = 1_024, 8_000
-"""Ports below the first are forwarded to one so much higher: only root may listen on them here."""
+"""Only root may listen on a port below the first number here, so such a port is forwarded to one that is higher by the
+second.
+"""
 _LONGEST = 4_096
-"""The most characters of a path."""
+"""The maximum number of characters in a path."""
 
 
 @dataclass(frozen=True)
 class SshUrl:
-    """A directory of a user on a host, whose names may be those of the user's ssh configuration."""
+    """A directory on a host; `user` and `host` may be names from the user's ssh configuration."""
 
     host: str
     path: str
     user: str = ""
     port: int = 0
-    """0 leaves the port to ssh."""
+    """The port, 0 for the default of ssh."""
 
     @classmethod
     def parse(cls, text: str) -> SshUrl:
-        """Return the parts of a URL. Raises UsageError if it has another form, or a name that ssh could misread."""
+        """Parse a URL. Raises UsageError if it has another form, or a name that ssh could misread."""
         authority, slash, path = text.removeprefix(SCHEME).partition("/")
         match = _AUTHORITY.fullmatch(authority)
         if not text.startswith(SCHEME) or match is None:
@@ -66,7 +69,7 @@ class SshUrl:
 
     @property
     def display_path(self) -> Path:
-        """The directory as a path that names its host and leads nowhere on this machine, as in Emacs."""
+        """The directory as a path that shows its host, as in Emacs; no such path exists on this machine."""
         return Path(f"/ssh:{self.destination}:{self.path}")
 
     def at(self, path: str) -> SshUrl:
@@ -74,24 +77,24 @@ class SshUrl:
         return SshUrl(self.host, path, self.user, self.port)
 
     def command(self, *options: str, script: str) -> list[str]:
-        """Return the command that runs a script of `sh` on the host, whatever the shell of the user there is."""
+        """Return the ssh command that runs an `sh` script on the host, whatever the user's shell there is."""
         port = ("-p", str(self.port)) if self.port else ()
         return ["ssh", "-T", *options, *port, "--", self.destination, f"exec sh -c {shlex.quote(script)}"]
 
     def forwarding(self, port: int, host: str) -> str:
-        """Return the command that forwards a port here to one that is reached there under `host`."""
+        """Return the ssh command that forwards a local port to `host` and `port` as seen from the remote machine."""
         ours = port if port >= _FIRST_UNPRIVILEGED else port + _MOVED
         options = f"-p {self.port} " if self.port else ""
         return f"ssh -N -L {shlex.quote(f'{ours}:{host}:{port}')} {options}{self.destination}"
 
 
 def is_ssh_url(text: str) -> bool:
-    """Return whether the text is meant as such a URL."""
+    """Return whether the text is meant as an ssh URL."""
     return text.startswith(SCHEME)
 
 
 def _checked_path(text: str) -> str:
-    """Return the path of a URL, decoded. Raises UsageError."""
+    """Return the decoded path of a URL. Raises UsageError if it is invalid."""
     try:
         path = unquote(text, errors="strict")
     except UnicodeDecodeError:

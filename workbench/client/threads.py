@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 
 
 async def in_daemon(work: Callable[[], T]) -> T:
-    """Run `work` in a daemon thread and return its result; its exception is raised here."""
+    """Run `work` in a daemon thread and return its result; an exception in it is raised here."""
     loop = asyncio.get_running_loop()
     result: asyncio.Future[T] = loop.create_future()
 

@@ -1,6 +1,6 @@
-"""Copies the demo's project, a small Python program with a failing test, to a directory for the scripted model.
+"""Copies the demo project, a small Python program with a failing test, to a directory.
 
-Used by `ohw demo`; the model's part is the packaged script `scripted/demo`.
+`ohw demo` uses it; the model is the packaged script `scripted/demo`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from workbench.files.git import run_git
 
 DEMO_MODEL = "scripted/demo"
 DEMO_RULES = ("allow $ python3 -m unittest", "allow $ python3 -m ledger book.txt")
-"""Rules that allow the commands with which the script checks the project, so the demo does not ask about them."""
+"""Rules that allow the commands with which the scripted model checks the project, so that the demo does not ask about
+them.
+"""
 DEMO_PROMPT = "The balance of book.txt is wrong and a test fails. Find out why and fix it."
 _PROJECT = Path(__file__).parent / "project"
 
@@ -56,7 +58,7 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _commit(directory: Path) -> None:
-    """Make a first commit with the demo's own author. If git is missing or fails, the demo works without it."""
+    """Create a first commit by the demo's own author; if git is missing or fails, the demo works without it."""
     who = {"user.name": "ohw demo", "user.email": "demo@example.invalid"}
     ready = run_git(["init", "--quiet", "--initial-branch=main"], cwd=directory).ok
     tree = run_git(["write-tree"], cwd=directory) if ready and run_git(["add", "--all"], cwd=directory).ok else None

@@ -1,6 +1,6 @@
-"""Passes a session's messages from the worker's thread to the front ends: events immediately, deltas joined.
+"""Passes a session's messages from the worker thread to the front ends: events at once, deltas joined.
 
-The deltas of one stream become at most twelve messages a second, however fast a model or a tool writes.
+However fast a model or a tool writes, the deltas of one stream become at most twelve messages per second.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Outgoing: TypeAlias = "Event | LiveEvent"
 
 
 class Broadcast:
-    """Collects messages from any thread; passes them to `deliver` in the loop's thread, in order."""
+    """Accepts messages from any thread and passes them, in order, to `deliver` in the event loop's thread."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, deliver: Callable[[Sequence[Outgoing]], None]) -> None:
         self._loop = loop
@@ -40,7 +40,9 @@ class Broadcast:
         self._call(self.flush)
 
     def live(self, event: LiveEvent) -> None:
-        """Send a part of a stream, or the engine's state."""
+        """Send a live message: a piece of a stream or the engine's state, which may be joined with
+        others, or a notice.
+        """
         if isinstance(event, Notice):
             self.event(event)
             return
@@ -54,7 +56,7 @@ class Broadcast:
         self._call(self._flush_in_time)
 
     def flush(self) -> None:
-        """Deliver everything now; call it in the loop's thread."""
+        """Deliver all waiting messages now; must be called in the event loop's thread."""
         with self._lock:
             ready = [*self._waiting, *self._joined.drain()]
             self._waiting = []
@@ -75,7 +77,7 @@ class Broadcast:
 
 
 class _Joined:
-    """The stream being joined: consecutive deltas of one kind and one action."""
+    """The stream that is being joined: consecutive deltas of the same kind and, for tool output, of the same action."""
 
     def __init__(self) -> None:
         self._first: LiveEvent | None = None

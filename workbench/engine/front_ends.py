@@ -1,4 +1,4 @@
-"""The front ends attached to an engine: which one is in control, and what each has yet to receive."""
+"""The front ends attached to an engine: which one is in control, and which messages each of them still needs."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ class FrontEnd:
         self._writer = writer
         self.last_seq = last_seq
         self.is_viewer = is_viewer
-        """Whether it can never be in control."""
+        """Whether the front end only shows the session, and can never be in control."""
         self.checks_unsaved = checks_unsaved
-        """Whether it is the front end of an editor that is asked about unsaved files."""
+        """Whether the front end belongs to an editor that is asked about unsaved files."""
         self.is_leaving = False
-        """Whether it only waits for the engine's end."""
+        """Whether the front end has left and stays connected only until the engine ends."""
         self.control = ControlState()
-        """What it knows about who is in control."""
+        """The control state that was last sent to the front end."""
         self._index: FileIndex | None = None
 
     def forward(self, messages: Iterable[tuple[Outgoing, bytes]]) -> None:
-        """Queue messages, without events that it already has; never waits.
+        """Queue messages, except events that the front end already has; never blocks.
 
-        A front end that lags too far behind misses deltas; if it lags further, it is disconnected.
+        A front end that lags too far behind misses deltas; if it lags even further, it is disconnected.
         """
         for message, line in messages:
             if isinstance(message, EventBase):
@@ -59,7 +59,7 @@ class FrontEnd:
         self._writer.write(encode(message) + b"\n")
 
     def find_files(self, directory: Path, query: str) -> None:
-        """Send the files of the directory that match, once a thread has found them; a newer query replaces this one."""
+        """Search the directory in a thread, then send the files that match; a newer query replaces this one."""
         if self._index is None:
             loop = asyncio.get_running_loop()
 
@@ -71,12 +71,12 @@ class FrontEnd:
         self._index.ask(query)
 
     def stop_search(self) -> None:
-        """Stop looking for files: the front end has left."""
+        """Stop the search for files, because the front end has left."""
         if self._index is not None:
             self._index.close()
 
     def close(self) -> None:
-        """Close the connection after the queued messages are sent."""
+        """Close the connection once the queued messages are sent."""
         self._writer.close()
 
     def _lag(self) -> int:
@@ -84,7 +84,7 @@ class FrontEnd:
 
 
 class UnfinishedStreams:
-    """The streams that have begun and not ended, for a front end that attaches in the middle of them."""
+    """The content so far of the streams that have not ended, for a front end that attaches in the middle of them."""
 
     def __init__(self) -> None:
         self._last_seq = 0
@@ -94,7 +94,7 @@ class UnfinishedStreams:
         """The output of each running action, by its id."""
 
     def add(self, message: Outgoing) -> None:
-        """Note a message that is sent to the attached front ends."""
+        """Update the streams with a message that is sent to the attached front ends."""
         if isinstance(message, TextDelta | ReasoningDelta):
             self._text[type(message)] = self._text.get(type(message), "") + message.text
         elif isinstance(message, ToolOutput):
@@ -107,7 +107,10 @@ class UnfinishedStreams:
                 self._output.pop(message.action_id, None)
 
     def send_to(self, screen: FrontEnd) -> None:
-        """Send what the streams have brought so far, unless the front end has a later event, which may end them."""
+        """Send the content of the streams to a front end that attaches.
+
+        If it has a later event than the messages here, nothing is sent: that event may have ended the streams.
+        """
         if screen.last_seq > self._last_seq:
             return
         for kind, text in self._text.items():
@@ -117,10 +120,10 @@ class UnfinishedStreams:
 
 
 class FrontEnds:
-    """All attached front ends. The first is in control, unless it is a viewer: it may send commands, and the others
-    follow.
+    """All attached front ends; the first one that is not a viewer is in control.
 
-    The length is the number of those for which the engine runs: viewers and those that are leaving do not count.
+    The front end in control may send commands; the others only follow. `len()` returns the number of front ends that
+    keep the engine running: all but viewers and those that are leaving.
     """
 
     def __init__(self) -> None:
@@ -132,18 +135,18 @@ class FrontEnds:
 
     @property
     def checks_unsaved(self) -> bool:
-        """Whether one of them is asked about unsaved files; may be read in any thread."""
+        """Whether any front end is asked about unsaved files; may be read in any thread."""
         return any(screen.checks_unsaved for screen in tuple(self._screens))
 
     def add(self, screen: FrontEnd) -> None:
-        """Attach a front end; it receives what the running streams have brought so far."""
+        """Attach a front end, and send it the content so far of the unfinished streams."""
         self._streams.send_to(screen)
         self._screens.append(screen)
         self._screens.sort(key=lambda each: (each.is_viewer, each.is_leaving))
         self._announce_control()
 
     def remove(self, screen: FrontEnd) -> None:
-        """Detach a front end; if it was in control, the next one is now."""
+        """Detach a front end; if it was in control, the next one takes its place."""
         if screen in self._screens:
             self._screens.remove(screen)
             self._announce_control()
@@ -153,12 +156,12 @@ class FrontEnds:
         return bool(self._screens) and self._screens[0] is screen and not screen.is_viewer
 
     def grant_control(self, screen: FrontEnd) -> None:
-        """Let this front end be in control; the one that was is again once this one leaves."""
+        """Give this front end control; the front end that had it gets it again once this one detaches."""
         self._screens.sort(key=lambda each: each is not screen)
         self._announce_control()
 
     def _announce_control(self) -> None:
-        """Tell each front end whether it is in control, if that or the number of the others has changed for it."""
+        """Send each front end its control state, if that has changed."""
         for screen in self._screens:
             has_control, others = self.has_control(screen), len(self._screens) - 1
             control = ControlState(has_control=has_control, others=others, is_viewer=screen.is_viewer)

@@ -59,7 +59,10 @@ logger = logging.getLogger(__name__)
 
 
 def answer_in_thread(name: str, work: Callable[[], LiveEvent | None], screen: FrontEnd) -> None:
-    """Start a thread that sends the result of `work`, or the reason why it failed, to the front end that asked."""
+    """Run `work` in a thread, and send its result to `screen`, the front end that asked; None sends nothing.
+
+    If `work` fails, the reason is sent as a `Refused`; `name` is the name of the operation in that message.
+    """
     loop = asyncio.get_running_loop()
 
     def run() -> None:
@@ -86,7 +89,7 @@ class Context(msgspec.Struct, frozen=True):
 
     @property
     def session(self) -> Session:
-        """The session itself."""
+        """The session of `opened`."""
         return self.opened.session
 
 
@@ -239,7 +242,9 @@ def _rewind(command: RewindSession, context: Context) -> None:
 @handle.register(AllowAlways)
 @handle.register(AnswerQuestion)
 def _decide(command: Decide | AllowAlways | AnswerQuestion, context: Context) -> None:
-    """Apply a decision to the action it names: the session's own, a sub-agent's, or a question in a call that runs."""
+    """Apply a decision to the action it names: one of the session, one of a sub-agent, or a question from a running
+    call.
+    """
     session, apply = context.session, partial(_apply, command)
     of_calls = (context.opened.server_questions, context.opened.host_questions)
     is_of_call = any(each.command(command.action_id, apply) for each in of_calls if each is not None)

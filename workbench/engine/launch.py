@@ -22,7 +22,7 @@ from workbench.text import visible
 
 _DIRECTORIES = ("config", "data", "state", "runtime")
 _FIELDS = ("session_id", "workspace", "is_new", "has_user")
-"""The fields of a `Launch` that are JSON as they are."""
+"""The fields of a `Launch` that need no conversion for JSON."""
 
 
 class EngineRefused(WorkbenchError):
@@ -31,8 +31,9 @@ class EngineRefused(WorkbenchError):
 
 @dataclass(frozen=True)
 class Launch:
-    """One session for one engine. If `is_new`, it is started in `workspace`; otherwise it is opened in its own
-    workspace.
+    """The parameters with which one engine serves one session.
+
+    If `is_new`, the session is created in `workspace`; otherwise it is opened in the workspace that it already has.
     """
 
     locations: Locations
@@ -43,7 +44,7 @@ class Launch:
     has_user: bool = True
     """Whether a user can answer, now or later, what a running call asks; otherwise what it asks for is refused."""
     checks_unsaved: bool = field(default=False, compare=False)
-    """Whether the front end that connects is asked about unsaved files; the engine learns it from the greeting."""
+    """Whether the front end that connects is asked about unsaved files; it tells the engine so in its greeting."""
     variables: Mapping[str, str] = field(default_factory=lambda: python_variables(os.environ), compare=False)
     """The user's `PYTHON*` variables: for the user's programs, not for the engine."""
 
@@ -65,7 +66,10 @@ class Launch:
 
 
 def start_engine(launch: Launch) -> int:
-    """Start an engine in its own process session, wait until it listens and return its pid. Raises EngineRefused."""
+    """Start an engine in its own process session, wait until it listens, and return its pid.
+
+    Raises EngineRefused if it cannot be started or refuses the session.
+    """
     process = _spawn(launch)
     assert process.stdin is not None
     assert process.stdout is not None

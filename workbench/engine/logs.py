@@ -1,4 +1,4 @@
-"""The log file of an engine: small, rotated, safe to print; set up once by `workbench.engine.process`."""
+"""The log file of an engine: small, rotated, and safe to print; `workbench.engine.process` sets it up once."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _private(path: str, flags: int) -> int:
 
 
 def write_logs_to(path: Path) -> None:
-    """Send the log of this process to `path`, and remove the oldest files in its directory.
+    """Write the log of this process to the file `path`, and remove the oldest files in its directory.
 
     If the log cannot be written, logging is disabled: it must neither end the engine nor write elsewhere.
     """

@@ -1,6 +1,7 @@
-"""Tests a model with one call, for a screen: `ohw models test` in a subprocess, so nothing heavy is loaded here.
+"""Tests a model with one call on behalf of a screen, through `ohw models test` in a subprocess.
 
-The first-run screen offers the models that `llm.discovery` detected, tests one of them, and shows the outcome.
+The subprocess keeps heavy imports out of the screen. The first-run screen offers the models that `llm.discovery`
+detected, tests one of them, and shows the outcome.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from workbench.processes.spawn import isolated_python, start
 from workbench.text import first_line
 
 PATIENCE = 60.0
-"""Seconds until the call times out: it includes loading litellm, and a local server may have to load its model."""
+"""Seconds until the call times out, including the time to load litellm and, on a local server, the model."""
 _LONGEST = 500
 KEY_REJECTED: Final = 77
 """The exit code of `ohw models test` if the key is missing or was rejected."""
@@ -24,19 +25,21 @@ KEY_REJECTED: Final = 77
 
 @dataclass(frozen=True)
 class ModelTestOutcome:
-    """The outcome of a test call, with a line that is safe to show."""
+    """The outcome of a test call; `line` describes it and is safe to show."""
 
     works: bool
     line: str
     rejects_key: bool = False
-    """Whether it failed because the key is missing or was rejected."""
+    """Whether the call failed because the API key is missing or was rejected."""
 
 
 class ModelTest:
-    """One test call; `result` makes it in any thread, `stop` ends it from another."""
+    """One test call: `result` makes it and blocks, in any thread; `stop` ends it from another thread."""
 
     def __init__(self, model: str, api_base: str = "", key: str = "", *, patience: float = PATIENCE) -> None:
-        """`key` replaces the key that the model has otherwise."""
+        """`key` is used instead of the API key that is configured for the model; `patience` is the time limit in
+        seconds.
+        """
         self._model = model
         self._key = key
         base = ("--api-base", api_base) if api_base else ()
@@ -49,7 +52,7 @@ class ModelTest:
 
     @classmethod
     def of(cls, source: ModelSource) -> ModelTest:
-        """Return the test call of a detected model; requires `source.is_named`."""
+        """Return a test call for the first model of a detected source; requires `source.is_named`."""
         return cls(source.models[0], source.api_base)
 
     def result(self) -> ModelTestOutcome:

@@ -1,6 +1,7 @@
-"""The detached process of one session; reads its `Launch` from stdin.
+"""The detached process of one session, which reads its `Launch` from stdin.
 
-It writes one line to stdout (hello, or refused with the reason), closes it, and then communicates through its socket.
+It writes one line to stdout (a `Hello`, or a `Refused` with the reason), closes stdout, and then communicates through
+its socket.
 """
 
 from __future__ import annotations
@@ -98,14 +99,14 @@ def _report(message: Data) -> None:
 
 
 def _describe(locations: Locations, error: BaseException) -> str:
-    """Return one line about an exception in a step: what the system ran out of, or else where the report is."""
+    """Return one line about an exception: what the system ran out of, or else where the crash report is."""
     return describe_fault(error) if exhaustion(error) else crash_line("engine", error, locations)
 
 
 def _report_crash(
     locations: Locations, kind: type[BaseException], error: BaseException, trace: TracebackType | None
 ) -> None:
-    """Log an exception that nothing has handled, and write its report; a screen that waits for the start is refused."""
+    """Log an unhandled exception, write a crash report, and refuse the screen that waits for the engine to start."""
     logger.critical("the engine failed", exc_info=(kind, error, trace))
     _report(Refused(reason=_describe(locations, error)))
 

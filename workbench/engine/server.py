@@ -1,6 +1,7 @@
 """The engine: drives one session in a worker thread and serves front ends over a Unix socket.
 
-It runs in `python -m workbench.engine`. Without any front end, it exits when the run ends or a question comes up.
+It runs in `python -m workbench.engine`. While no front end is attached, it exits once the run ends or the agent needs
+the user.
 """
 
 from __future__ import annotations
@@ -70,7 +71,9 @@ class Server:
         self._ended: asyncio.Future[int] = self._loop.create_future()
         self._is_expecting = True
         self._arriving = 0
-        """Connections whose greeting is not complete: the engine must not end before they can send a command."""
+        """The number of connections whose greeting is not complete; the engine must not end before they can send a
+        command.
+        """
 
     async def serve(self, listener: socket.socket) -> int:
         """Serve until no front end is attached and no work is left, or a signal arrives; return the exit code."""
@@ -116,7 +119,7 @@ class Server:
 
     @property
     def _is_alone(self) -> bool:
-        """Whether nobody is attached or arriving, and no work is left."""
+        """Whether no front end is attached, connecting or expected, and no work is left."""
         is_busy = self._worker.is_busy and not self._opened.delegates.can_rest
         return not (self._is_expecting or self._arriving or len(self._screens) or is_busy)
 
@@ -136,7 +139,11 @@ class Server:
             self._end_if_alone()
 
     async def _admit(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Hello | None:
-        """Return the greeting of a front end to serve; None if this engine is ending, so that a new one is started."""
+        """Return the greeting of a front end that may be served, or None.
+
+        None means that the front end was refused, or that this engine is ending, so that the front end starts a new
+        one.
+        """
         self._arriving += 1
         try:
             hello = await self._greet(reader, writer)
@@ -207,9 +214,9 @@ class Server:
         handle(command, Context(self._opened, screen))
 
     def _leave(self, screen: FrontEnd, command: Leave) -> bool:
-        """Let a front end leave; return whether its connection stays open.
+        """Detach a front end; return whether its connection stays open until the engine ends.
 
-        A viewer is never the last one: it ends nothing and waits for nothing.
+        A viewer never counts as the last front end: its departure does not end the engine.
         """
         screen.is_leaving = True
         is_last = not (screen.is_viewer or len(self._screens))

@@ -35,15 +35,15 @@ _PROC_PIDTBSDINFO, _BSDINFO_BYTES, _STATUS_OFFSET, _PPID_OFFSET, _STOPPED = 3, 1
 def forbid_tracing() -> None:
     """Prevent other processes of this user from tracing this one or reading its memory and environment (on Linux).
 
-    An agent's command runs as the same user: it could read keys, or make a screen answer for the user. Root can still
-    do all that. Child processes are not affected.
+    An agent's command runs as the same user: it could otherwise read keys, or make a screen answer for the user. Root
+    is not prevented, and child processes are not protected.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 def is_of_an_agent(pid: int) -> bool:
-    """Return whether an agent started the process, as far as the system shows; True if it has already ended."""
+    """Return whether an agent started the process, as far as the system shows it; True if the process has ended."""
     if sys.platform == "darwin":
         return _descends_from_us_on_macos(pid)
     if sys.platform != "linux":
@@ -63,9 +63,9 @@ def is_of_an_agent(pid: int) -> bool:
 
 
 def _descends_from_us_on_macos(pid: int) -> bool:
-    """Return whether this process started the process or an ancestor of it; True if one has already ended.
+    """Return whether the process `pid` descends from this process; True if it or one of its ancestors has ended.
 
-    A process that has detached from all its parents is not recognized: macOS has no mark like the one on Linux.
+    A process that has detached from all its ancestors is not recognized: macOS has no mark like the one on Linux.
     """
     for _ in range(_MOST_ANCESTORS):
         if pid == os.getpid():
@@ -77,12 +77,12 @@ def _descends_from_us_on_macos(pid: int) -> bool:
 
 
 def _parent_on_macos(pid: int) -> int:
-    """Return the pid of the parent, 0 if the process has ended."""
+    """Return the pid of the process's parent; 0 if the process has ended."""
     return int.from_bytes(_bsdinfo(pid)[_PPID_OFFSET : _PPID_OFFSET + 4], sys.byteorder)
 
 
 def _bsdinfo(pid: int) -> bytes:
-    """Return the information of macOS about a process (libproc.h: struct proc_bsdinfo); empty if it has ended."""
+    """Return what macOS reports about a process (libproc.h: struct proc_bsdinfo); empty if the process has ended."""
     buffer = ctypes.create_string_buffer(_BSDINFO_BYTES)
     size = ctypes.CDLL("/usr/lib/libproc.dylib").proc_pidinfo(
         pid, _PROC_PIDTBSDINFO, ctypes.c_uint64(0), buffer, _BSDINFO_BYTES
@@ -110,9 +110,10 @@ def _is_engine(pid: int) -> bool:
 
 
 def listen(path: Path) -> socket.socket:
-    """Listen on `path`, mode 0600. The caller holds the session's lock, so an existing socket is stale.
+    """Create a listening socket at `path`, with mode 0600, in place of any existing file.
 
-    Raises WorkbenchError if the socket cannot be created.
+    The caller must hold the session's lock, so an existing socket is stale. Raises WorkbenchError if the socket cannot
+    be created.
     """
     private_directory(path.parent)
     path.unlink(missing_ok=True)
@@ -128,7 +129,10 @@ def listen(path: Path) -> socket.socket:
 
 
 def connect(path: Path, timeout: float) -> socket.socket | None:
-    """Connect to the engine that listens on `path`; return None if no engine of this user does."""
+    """Connect to the engine that listens on `path`; return None if no engine of this user listens there.
+
+    `timeout`, in seconds, is that of every operation on the socket.
+    """
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.settimeout(timeout)
     try:
@@ -151,10 +155,11 @@ def is_served(path: Path) -> bool:
 
 
 def _is_in_the_way(connection: socket.socket) -> bool:
-    """Return whether an agent's process listens instead of an engine.
+    """Return whether the listening process belongs to an agent, and is not an engine.
 
-    Such a process could listen on the path of an engine that has ended. An engine has one mark, and each process that
-    it starts has one more.
+    An agent's process could listen on the path of an engine that has ended. On Linux it is recognized by its mark
+    level: an engine's is at most one below that of a front end, and that of every process an engine starts is lower
+    still.
     """
     peer = _peer(connection)
     if peer is None or peer[0] <= 0 or sys.platform != "linux":
@@ -167,13 +172,15 @@ def _is_in_the_way(connection: socket.socket) -> bool:
 
 
 def is_own(connection: socket.socket) -> bool:
-    """Return whether the peer runs as this user, if the system can tell (the directory is private in any case)."""
+    """Return whether the peer runs as this user; True where the system cannot tell (the directory
+    is private anyway).
+    """
     peer = _peer(connection)
     return peer is None or peer[1] == os.getuid()
 
 
 def is_screen(connection: socket.socket) -> bool:
-    """Return whether the peer may be a front end of the user's: a process that an agent started may not."""
+    """Return whether the peer may be a front end of the user's: any process that no agent started."""
     peer = _peer(connection)
     if peer is None:
         return True
@@ -184,7 +191,7 @@ def is_screen(connection: socket.socket) -> bool:
 
 @contextmanager
 def _held(connection: socket.socket) -> Iterator[Callable[[], bool]]:
-    """Hold the connected process by a descriptor; yield a function that returns whether it is still running.
+    """Keep a descriptor of the connected process; yield a function that returns whether that process is still running.
 
     Where the system cannot tell (before Linux 6.5), the process is assumed to be running.
     """

@@ -1,6 +1,6 @@
-"""The thread that drives a session: it steps until the user is needed, then waits for the next command.
+"""The thread that drives a session: it performs steps until the user is needed, then waits for the next command.
 
-Also ends the process if a thread fails for lack of memory.
+This module also ends the process if a thread fails for lack of memory.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ _reserve = bytearray()
 
 
 def end_without_memory() -> None:
-    """From now on, end this process with one line on stderr when a thread fails for lack of memory.
+    """From now on, end this process with one line on stderr whenever a thread fails for lack of memory.
 
-    Other threads could otherwise wait forever for it: for a lock, a result or an import. The session file holds
-    everything committed, and supervisors end the running commands. Some memory is reserved for this.
+    Other threads could otherwise wait forever for the failed one: for a lock, a result or an import. Nothing committed
+    is lost, because it is in the session file, and supervisors end the running commands. Some memory is reserved for
+    this.
     """
     global _reserve
     _reserve = bytearray(_RESERVE)
@@ -63,7 +64,9 @@ def _end_or_report(failed: threading.ExceptHookArgs) -> None:
 
 
 def _be_silent_or_report(failed: sys.UnraisableHookArgs) -> None:
-    """Report an exception in a finalizer, unless it lacked memory: the code that needed the memory reports that."""
+    """Report an exception in a finalizer, unless memory was lacking: the code that needed the memory reports that
+    itself.
+    """
     if failed.exc_value is None or not exhaustion(failed.exc_value):
         sys.__unraisablehook__(failed)
 
@@ -76,11 +79,10 @@ class Steps(Protocol):
 
 
 class Worker(threading.Thread):
-    """Runs `session.step()` whenever woken; `on_rest` is called in the worker thread each time it has nothing left to
-    do.
+    """Calls `session.step()` whenever it is woken, and `on_rest`, in this thread, each time no work is left.
 
-    An exception in a step is logged with its traceback and passed to `on_fault` as one line, which `describe` makes;
-    the thread continues.
+    An exception in a step is logged with its traceback and passed to `on_fault` as one line, created by `describe`; the
+    thread continues.
     """
 
     def __init__(
@@ -108,7 +110,7 @@ class Worker(threading.Thread):
             return self._busy or self._woken
 
     def wake(self) -> None:
-        """Signal that there may be something to do."""
+        """Signal that there may be work to do."""
         with self._changed:
             self._woken = True
             self._changed.notify_all()
@@ -120,9 +122,7 @@ class Worker(threading.Thread):
             self._changed.notify_all()
 
     def run(self) -> None:
-        """Drive the session each time the thread is woken, until stopped. `on_rest` is called even if this thread
-        fails.
-        """
+        """Drive the session each time the thread is woken, until stopped; call `on_rest` even if this thread fails."""
         try:
             while self._wait():
                 self._drive()

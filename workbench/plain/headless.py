@@ -57,7 +57,9 @@ LAST_WORD = 0.3  # seconds an interrupted run waits for its readers
 
 
 def run(locations: Locations, settings: Settings, workspace: Path, prompt: str, *, as_json: bool) -> int:
-    """Run the agent on a prompt and return the exit code. Raises WorkbenchError if the run cannot begin."""
+    """Run the agent on a prompt in a new session, and return the exit code. Raises WorkbenchError if the run cannot
+    start.
+    """
     if not settings.model:
         raise UsageError(NO_MODEL_MESSAGE)
     if starts_nothing(prompt):
@@ -79,7 +81,9 @@ def run(locations: Locations, settings: Settings, workspace: Path, prompt: str, 
 
 
 def starts_nothing(prompt: str) -> bool:
-    """Return whether the prompt ends a run, and say so on stderr. Raises UsageError if it is empty."""
+    """If the prompt is `/exit`, say on stderr that no run was started, and return True. Raises UsageError if it is
+    empty.
+    """
     if not prompt.strip():
         raise UsageError("there is nothing to do: give a PROMPT")
     is_exit = prompt.strip() == EXIT
@@ -89,16 +93,19 @@ def starts_nothing(prompt: str) -> bool:
 
 
 class EarlyDecision(NamedTuple):
-    """A decision of the user on an action that waits in a session, from before that session is opened."""
+    """A decision on a pending action of a session, which the user made before that session is opened."""
 
     action_id: str
     rejection: str | None = None
-    """The note to the agent if the action is rejected; None approves it."""
+    """The note to the agent if the action is rejected; None means that it is approved."""
     doubt: str = ""
-    """Why the action may not be approved without being looked at again; empty if there is no reason."""
+    """Why the user must look at the action again before it can be approved; empty if that is not needed."""
 
     def objection(self, before: ActionAssessed | None, now: ActionAssessed | None) -> str:
-        """Return why an action cannot be decided as it is now, after it was shown as `before`; empty if it can."""
+        """Return why the decision cannot be applied; empty if it can.
+
+        `before` is the assessment that the user has seen, `now` the current one.
+        """
         if before is None or now is None:
             return "this action no longer needs a decision"
         if self.rejection is not None:
@@ -117,10 +124,10 @@ def continue_session(
     denied_directory: str,
     as_json: bool,
 ) -> int:
-    """Send a session that is not open a prompt, or a message again, or decide its questions; return the exit code.
+    """Continue a stored session: send a prompt or a message again, or decide its questions.
 
-    The code is that of `run`. A rule denies everything at or below `denied_directory` and, if that is in a git
-    repository, in the whole of it. Raises WorkbenchError if the run cannot begin.
+    Returns the exit code of the run. A rule denies access to `denied_directory` and everything below or, if it is in a
+    git repository, the whole repository. Raises WorkbenchError if the run cannot start.
     """
     end_without_memory()
     denied = repository_around(Path(denied_directory)) or denied_directory
@@ -149,7 +156,7 @@ def _run(
     *,
     as_json: bool,
 ) -> int:
-    """Run the agent in the session that `open_it` opens, after what `begin` does; return the exit code."""
+    """Open a session with `open_it`, start its work with `begin`, run the agent and return the exit code."""
     outlet = Outlet(as_json)
     write_logs_to(log_path(locations, session_id))
     with contextlib.redirect_stdout(sys.stderr):  # output of tools must not appear among the events
@@ -168,9 +175,9 @@ def _run(
 
 
 def _force_exit_if_importing(code: int) -> int:
-    """Return the exit code; if litellm is still being imported, end the process at once instead of waiting for it.
+    """Return the exit code; if litellm is still being imported, end the process at once instead of waiting for that.
 
-    Everything else has been closed before.
+    Everything else must have been closed before.
     """
     if is_importing():
         for out in (sys.stdout, sys.stderr):
@@ -182,7 +189,7 @@ def _force_exit_if_importing(code: int) -> int:
 
 
 def open_questions(session: Session, waiting: Sequence[SubAgent]) -> list[OpenQuestion]:
-    """Return the open questions to the user. Those from sub-agents come first, because the others wait for them."""
+    """Return the open questions to the user; those of sub-agents come first, because the others depend on them."""
     delegated = [
         (action, one.agent) for one in waiting if one.session is not None for action in one.session.questions()
     ]
@@ -190,9 +197,9 @@ def open_questions(session: Session, waiting: Sequence[SubAgent]) -> list[OpenQu
 
 
 class Outlet:
-    """Writes the events of a run: narration to stderr, and JSON lines or the answer to stdout.
+    """Writes the output of a run: narration to stderr, and JSON lines or the answer to stdout.
 
-    A write that fails raises nothing: the listener set with `on_failure` is called once with the reason.
+    A failed write raises nothing; instead, the listener set with `on_failure` is called once with the reason.
     """
 
     def __init__(self, as_json: bool) -> None:
@@ -203,31 +210,31 @@ class Outlet:
         self._answer = FinalAnswer()
 
     def show_results_of(self, tools: Mapping[str, ToolDefinition]) -> None:
-        """Print the results of these tools as they render them."""
+        """Print the results of these tools with the tools' own rendering."""
         self._narrator.tools = tools
 
     def on_failure(self, listener: Callable[[str], None]) -> None:
-        """Set the function to call when a stream cannot be written; call it at once if one has already failed."""
+        """Set the function to call when writing to a stream fails; call it at once if that has already happened."""
         for channel in (self._out, self._err):
             channel.on_failure = listener
             if channel.problem:
                 listener(channel.problem)
 
     def limit_waits(self, seconds: float) -> None:
-        """Stop writing to a stream once its reader has read nothing for that many seconds."""
+        """Give up writing to a stream once its reader has read nothing for this many seconds."""
         for channel in (self._out, self._err):
             channel.limit_waits(seconds)
 
     @property
     def failure_code(self) -> int:
-        """The exit code of a run whose stream failed; 0 while both streams can be written."""
+        """The exit code if a stream has failed; 0 otherwise."""
         failed = [channel for channel in (self._out, self._err) if channel.problem]
         if not failed:
             return 0
         return _PIPE if all(channel.is_pipe_closed for channel in failed) else 1
 
     def event(self, event: Event) -> None:
-        """Write an event that was added to the session's log."""
+        """Write about an event that was added to the session's log, and with JSON the event itself."""
         self._narrator.event(event)
         self._answer.apply(event)
         if self._as_json:
@@ -235,16 +242,16 @@ class Outlet:
         self._out.check()  # in text mode nothing is written before the end, so a closed pipe would go unnoticed
 
     def proposed(self, event: ActionProposed) -> None:
-        """Write about a call that the log already has."""
+        """Narrate a call that was proposed before this run."""
         self._narrator.event(event)
 
     def notices(self, lines: Iterable[str]) -> None:
-        """Write lines that the user should see at the start."""
+        """Write notices for the user."""
         for line in lines:
             self._narrator.notice(line)
 
     def live(self, event: LiveEvent) -> None:
-        """Write about an event that is not stored, if it is a notice, a retry or a wait."""
+        """Write about a live event if it is a notice, a retry or a wait."""
         self._narrator.live(event)
 
     def close(self, session_id: str, questions: Sequence[OpenQuestion], unsaved: str) -> None:
@@ -259,7 +266,9 @@ class Outlet:
 
 
 def json_line(event: Event) -> str:
-    """Return an event as one line of printable ASCII, without secrets: its content cannot control a terminal."""
+    """Return an event as a JSON line without secrets, in printable ASCII, so that its content
+    cannot control a terminal.
+    """
     return json.dumps(MASKER.masked_data(to_plain(event))).replace("\x7f", "\\u007f") + "\n"
 
 
@@ -273,9 +282,9 @@ class _Run:
         self._rested = threading.Event()
         self._signal = 0
         self.waiting_delegates: list[SubAgent] = []
-        """The sub-agents whose questions the run stopped at."""
+        """The sub-agents whose questions stopped the run."""
         self.undecided = 0
-        """The exit code if a decision could not be applied, so that nothing may run; otherwise 0."""
+        """The exit code if a decision could not be applied, in which case nothing may run; otherwise 0."""
         opened.delegates.on_wait(self._on_wait)
         outlet.on_failure(self._stop_unseen)
 
@@ -286,13 +295,13 @@ class _Run:
         self._opened.session.send(message.text, mentions, message.command)
 
     def repeat(self, message: UserMessage) -> None:
-        """Send a message again, with the files and images that it had."""
+        """Send an earlier message again, with its files and images."""
         self._opened.session.messages.repeat(message)
 
     def decide(self, decisions: Sequence[EarlyDecision]) -> None:
-        """Ask the open questions again and decide those; if one differs from what was shown, it and the rest stay open.
+        """Assess the open questions again and apply the decisions, up to the first that no longer fits its question.
 
-        Everything that is open is written, because its proposal is from before this run.
+        All open questions are narrated, because they were proposed before this run.
         """
         session = self._opened.session
         proposals = {action.proposed.action_id: action.proposed for action in session.questions()}
@@ -361,7 +370,7 @@ class _Run:
             self._rested.set()
 
     def _stop_unseen(self, problem: str) -> None:
-        """Stop the run before another action starts, because nobody could follow it."""
+        """Stop the run before another action starts, because no one can follow it any more."""
         reason = f"stopped, since {problem}"
         self._opened.session.stop(reason)
         self._opened.delegates.stop(reason)

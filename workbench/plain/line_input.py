@@ -22,7 +22,7 @@ _FEWEST_ROWS: Final = 10
 
 
 class Console:
-    """Reads and prints lines on the terminal, with a prompt below them."""
+    """Prints lines on the terminal above a prompt, and reads the lines that the user types."""
 
     def __init__(self, *, is_ascii: bool) -> None:
         self._is_ascii = is_ascii
@@ -31,7 +31,7 @@ class Console:
         self._is_broken = False
 
     def listen(self, taken: Callable[[str | None], None]) -> None:
-        """Call `taken` with every line typed from now on, and with None at the end of the input, in the event loop."""
+        """From now on, call `taken` in the event loop with every line typed, and with None at the end of the input."""
         asyncio.get_running_loop().add_reader(_STDIN, self._read, taken)
 
     def deaf(self) -> None:
@@ -39,34 +39,32 @@ class Console:
         asyncio.get_running_loop().remove_reader(_STDIN)
 
     def print(self, *lines: str) -> None:
-        """Print lines below the current text, and show the current prompt again."""
+        """Print lines, and show the current prompt again below them."""
         begun = "\n" if self._prompt else ""
         self._write(begun + "".join(f"{visible(line)}\n" for line in lines) + self._prompt)
 
     def ask(self, prompt: str) -> None:
-        """Show a prompt unless it is the current one; an empty prompt removes the current one."""
+        """Show a prompt, unless it is shown already; an empty prompt removes the current one."""
         if prompt == self._prompt:
             return
         self._write(("\n" if self._prompt and not prompt else "") + prompt)
         self._prompt = prompt
 
     def page(self) -> int:
-        """Return how many rows of text the user can see at once."""
+        """Return the number of rows of text that the user can see at once."""
         return max(_FEWEST_ROWS, shutil.get_terminal_size((80, 24)).lines - 4)
 
     def rows_of(self, lines: Sequence[str]) -> int:
-        """Return the approximate number of rows that these lines take."""
+        """Return the approximate number of terminal rows that these lines take up."""
         width = max(1, shutil.get_terminal_size((80, 24)).columns)
         return sum(1 + len(line) // width for line in lines)
 
     def is_idle(self) -> bool:
-        """Return whether the terminal has no line to read."""
+        """Return whether no typed line is waiting to be read."""
         return not select.select([_STDIN], [], [], 0)[0]
 
     def drain(self) -> str:
-        """Remove everything typed so far from the terminal's input and return it, because it was not typed as an
-        answer.
-        """
+        """Remove everything typed so far from the terminal's input, and return it: it was not typed as an answer."""
         try:
             usual = termios.tcgetattr(_STDIN)
             changed = [*usual[:6], list(usual[6])]
@@ -108,12 +106,14 @@ class Console:
 
 
 _CHECK_INTERVAL = 0.1
-"""Seconds between two checks whether the user is typing."""
+"""Seconds between checks of whether the user is typing."""
 _TOO_SOON = "Too fast, ignored. Please answer again."
 
 
 class LineAsker:
-    """Asks questions on the console; its owner passes the user's lines to `add_line` while a question is open."""
+    """Asks questions on the console; its owner passes the lines that the user types to `add_line` while a question is
+    open.
+    """
 
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
         self._console = console
@@ -122,7 +122,7 @@ class LineAsker:
         self._quiet_since = 0.0
 
     def begin(self) -> None:
-        """Prepare for a new question: discard input typed before it, and show that input to the user."""
+        """Prepare for a new question: discard what was typed before it, and show the user what was discarded."""
         typed = self._console.drain()
         while not self._lines.empty():
             typed = f"{self._lines.get_nowait()} {typed}".strip()
@@ -138,7 +138,7 @@ class LineAsker:
         self._console.print(*lines)
 
     async def show(self, lines: Sequence[str]) -> None:
-        """Print lines; if they take more than a page, wait for enter before each further page."""
+        """Print lines; if they fill more than one page, wait for Enter before each further page."""
         pages = self._pages([line for text in lines for line in text.split("\n")])
         for number, page in enumerate(pages, 1):
             self._console.print(*page)
@@ -148,7 +148,7 @@ class LineAsker:
         self._quiet_since = self._clock()
 
     async def answer(self, prompt: str) -> str:
-        """Show the prompt until the user types a single line, and return it.
+        """Show the prompt until the user types an acceptable line, and return that line.
 
         A line that is typed too soon after output, or together with other lines, is not accepted.
         """
@@ -162,9 +162,9 @@ class LineAsker:
                 self._console.print(_TOO_SOON)
 
     async def _next(self) -> tuple[str, bool]:
-        """Return a line, and whether it came alone.
+        """Return the next line, and whether it may be an answer: typed after a pause, and alone.
 
-        A pause must have been observed before the line arrived, because this process may be slow to read lines.
+        The pause must be observed before the line arrives, because this process may be slow to read lines.
         """
         while not self._was_quiet():
             try:

@@ -1,4 +1,4 @@
-"""Switches the model of a session in plain mode, after a sign-in with a device code if its provider needs one."""
+"""Switches the model of a session in plain mode, after a sign-in by device code if the provider needs one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workbench.text import visible
 
 
 class ModelSwitch:
-    """Switches the model; a sign-in runs beside the session, and the next switch cancels it."""
+    """Switches the model; a sign-in runs in the background, and the next switch cancels it."""
 
     def __init__(
         self,
@@ -25,7 +25,9 @@ class ModelSwitch:
         model_of: Callable[[str], str],
         ended: Callable[[asyncio.Task[None]], None],
     ) -> None:
-        """`model_of` returns the model of a saved model's name; `ended` is called with the task of a sign-in."""
+        """`model_of` returns the `provider/model` of a saved model; `ended` is called with the task of a finished
+        sign-in.
+        """
         self._client = client
         self._print = print_lines
         self._model_of = model_of
@@ -34,7 +36,7 @@ class ModelSwitch:
         self._task: asyncio.Task[None] | None = None
 
     def use(self, name: str) -> None:
-        """Use the named model from now on, or once the user has signed in."""
+        """Switch to the named model now or, if needed, once the user has signed in."""
         self._cancelled.set()
         self._cancelled = threading.Event()
         model = self._model_of(name)

@@ -1,4 +1,4 @@
-"""The lines that plain mode prints about each event: whole sentences, with symbols only inside quoted text.
+"""The lines that plain mode prints about each event: full sentences, with symbols only inside quoted text.
 
 All functions are pure.
 """
@@ -19,16 +19,16 @@ from workbench.view.state import CHANGED_BACK, ActionItem, AgentItem, Item, Noti
 from workbench.view.wrapping import count_lines
 
 LINES: Final = 10
-"""How many of the last lines of an output are printed; `/show` prints all."""
+"""The number of last lines of an output that are printed; `/show` prints all."""
 RENDERED_LINES: Final = 40
-"""How many lines of a tool's own rendering are printed, from its beginning."""
+"""The number of first lines of a tool's own rendering that are printed."""
 _ENDED: Final = {"skipped": "skipped", "lost": "its outcome is unknown"}
 _QUIET: Final[frozenset[ToolKind]] = frozenset({"final", "question", "plan"})
-"""Kinds of tools whose result is not printed: the user has seen it, or sees it elsewhere."""
+"""Kinds of tools whose result is not printed, because the user sees it elsewhere."""
 
 
 def item_lines(item: Item, workspace: str) -> Iterator[str]:
-    """Yield the lines about an item in its current state, for replaying the history."""
+    """Yield the lines about an item of the session in its current state, to show the history."""
     match item:
         case UserItem():
             images = "".join(f" [image {chip}]" for chip in item.images)
@@ -46,7 +46,7 @@ def item_lines(item: Item, workspace: str) -> Iterator[str]:
 
 
 def begun(item: ActionItem, workspace: str) -> str:
-    """Return one line about an action that begins to run, and who or what allowed it."""
+    """Return one line about an action that starts to run, including who or what allowed it."""
     who = f" of {who_asks(item.agent)}" if item.agent else " of your own" if item.by_user else ""
     what = "" if item.tool == CHANGED_BACK else f"{_what(item)} "
     decision = decision_of(item) if item.phase != "rejected" else ""
@@ -55,12 +55,12 @@ def begun(item: ActionItem, workspace: str) -> str:
 
 
 def call_lines(item: ActionItem) -> Iterator[str]:
-    """Yield the tool's own rendering of a call that begins to run; most tools have none."""
+    """Yield the tool's own rendering of a call that starts to run; most tools have none."""
     yield from _head(item.call_rendering, item)
 
 
 def ended(item: ActionItem) -> Iterator[str]:
-    """Yield how an action ended, and its output; nothing while the action has not ended."""
+    """Yield lines about the outcome and output of an action; none until the action has ended."""
     end = (decision_of(item) or "rejected") if item.phase == "rejected" else _ENDED.get(item.phase)
     if end:
         yield f"Step {item.number}: {end}{f'. {item.note}' if item.note else ''}"
@@ -73,7 +73,7 @@ def ended(item: ActionItem) -> Iterator[str]:
 
 
 def change_lines(file: FileDiff, hunk: Hunk) -> list[str]:
-    """Return the lines that describe one change of a file: its position, the removed lines and the added lines."""
+    """Return the lines that describe one change to a file: its position, the removed lines and the added lines."""
     lines = [f"{file.path}, at line {hunk.old + 1}:"]
     standing = Standing(file)
     lines += [f"  remove: {paint_line(standing.masked_line('old', at)).text}" for at in range(hunk.old, hunk.old_end)]
@@ -88,7 +88,7 @@ def file_line(file: FileDiff) -> str:
 
 
 def standing(state: SessionState) -> Iterator[str]:
-    """Yield lines about the session: the running or waiting actions, directory, model, mode and cost."""
+    """Yield lines about the session: running or pending actions, directory, model, mode and cost."""
     running = next(iter(state.running.values()), None)
     if state.waiting:
         yield f"{len(state.waiting)} waiting for your answer; /question shows it again."
@@ -104,7 +104,7 @@ def standing(state: SessionState) -> Iterator[str]:
 
 
 def key_lines(state: SessionState) -> Iterator[str]:
-    """Yield what the user can do if the API key was missing or rejected; nothing if it was not."""
+    """Yield what the user can do if the API key is missing or was rejected; nothing otherwise."""
     if state.rejected_key is not None:
         resume = f"ohw resume {state.session_id}"
         yield f"To continue: /model NAME uses another model; or quit, correct the key, and run {resume} --plain."

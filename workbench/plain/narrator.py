@@ -1,4 +1,4 @@
-"""Narration of a run without a screen: one line, or a few, about each event that the user should know about."""
+"""Narrates a run without a screen: one or a few lines about each event that the user should know about."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ from workbench.view.formatting.approval import deletion_lines
 from workbench.view.hooks import hook_notice
 
 OpenQuestion: TypeAlias = tuple[OpenAction, str]
-"""A waiting action, and the name of the sub-agent that asks; empty if the agent itself asks."""
+"""A pending action, and the name of the sub-agent that asks; empty if the agent itself asks."""
 _DIM, _RED, _BOLD, _PLAIN = "\x1b[2m", "\x1b[31m", "\x1b[1m", "\x1b[0m"
 
 
 class Narrator:
-    """Narrates a run line by line through `write`; with `color`, for a terminal, in color."""
+    """Narrates a run through `write`, line by line; with `color`, in the colors of a terminal."""
 
     def __init__(self, write: Callable[[str], None], *, color: bool = False, width: int = WIDTH) -> None:
         self._write = write
@@ -55,7 +55,7 @@ class Narrator:
         self._last_result = ""
         self._tools: dict[str, str] = {}
         self.tools: Mapping[str, ToolDefinition] = {}
-        """The tools whose own renderables are printed with their results."""
+        """The tools whose own rendering is printed with their calls and results."""
 
     def event(self, event: Event) -> None:
         """Write about an event if the user should know about it."""
@@ -101,14 +101,16 @@ class Narrator:
             self._render(renderable_of_call(tool, event.arguments) if tool else None, event.rendering)
 
     def _render(self, renderable: Any, recorded: str) -> None:
-        """Write a tool's own rendering below the line about its call or result, or else the recorded one."""
+        """Write a tool's own rendering below the line about its call or result; without a `renderable`, the recorded
+        one.
+        """
         lines = [visible(line, lines=False) for line in recorded.split("\n")] if recorded else []
         if renderable is not None:
             lines = rendered_lines(renderable, width=self._width - 2, color=self._color)
         self._write("".join(f"  {each}\n" for each in lines))
 
     def _ended(self, event: RunEnded) -> None:
-        """Write how the run ended, with the whole final message unless it is the result in the line above."""
+        """Write how the run ended, with its final message, unless that was the result in the line above."""
         is_written = event.reason == "finished" and event.detail == self._last_result
         detail = self._message if event.reason == "finished" and self._message else first_line(event.detail, 500)
         self._print(f"{event.reason}: {detail}" if detail and not is_written else event.reason, _DIM)
@@ -122,7 +124,7 @@ class Narrator:
             self._note_fallback(event.event)
 
     def _decided(self, event: ActionDecided, start: str = "  ") -> None:
-        """Write who or what allowed or denied an action; permission to end the run is not written."""
+        """Write who or what allowed or denied an action; nothing if a call that ends the run was allowed."""
         is_denied = event.verdict == "rejected"
         if is_denied or event.action_id not in self._final:
             line = decision_text(event.by, event.rule, is_denied=is_denied)
@@ -142,7 +144,7 @@ class Narrator:
         self._print(line, _RED)
 
     def live(self, event: LiveEvent) -> None:
-        """Write notices, and each retry or wait once, without its countdown."""
+        """Write about a notice, and once about each retry or wait, ignoring its countdown."""
         if isinstance(event, Notice):
             self.notice(event.text)
         if not isinstance(event, EngineState):
@@ -152,7 +154,7 @@ class Narrator:
         self._last_detail = event.detail
 
     def close(self, session_id: str, questions: Sequence[OpenQuestion], unsaved: str) -> None:
-        """Print how to resume, after every open question; if `unsaved` says what was not saved, print only that."""
+        """Write all open questions and how to resume; if `unsaved` is not empty, write only that."""
         if unsaved:
             self._print(unsaved, _RED)
             return
@@ -172,8 +174,9 @@ class Narrator:
         self._print(f"stopped at {len(questions)} questions. Answer them with `ohw resume {session_id}`", _BOLD)
 
     def _call(self, event: ActionProposed) -> str:
-        """Return a proposed call in one line; only the tool's name if it could not be read, or if its message is
-        written when the run has ended with it.
+        """Return a proposed call on one line.
+
+        It is only the tool's name if the call could not be read, or ends the run with a message that is written later.
         """
         if kind_of(event.tool) == "final":
             self._final.add(event.action_id)
@@ -187,14 +190,14 @@ class Narrator:
         return first_line(headline(event.tool, event.arguments, event.presentation, self._workspace), 160)
 
     def _asked(self, action: OpenAction, agent: str) -> str:
-        """Return one line about who asks what; a question from the agent itself is first written in full."""
+        """Return one line about who asks what; a question from an agent is first written in full."""
         if not action.asks_user:
             return f"may {action.proposed.tool} run{f' for {who_asks(agent)}' if agent else ''}?"
         self._ask(action.proposed)
         return f"the {f'sub-agent {agent}' if agent else 'agent'} asks you something."
 
     def _why(self, action: OpenAction) -> None:
-        """Write why an action needs approval: its risk with the reasons, and the rule or mode."""
+        """Write why an action needs approval: its risk, the reasons, and the rule or mode that asks."""
         risk_assessment = action.assessed
         if risk_assessment is None or action.asks_user:
             return

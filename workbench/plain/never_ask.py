@@ -1,4 +1,4 @@
-"""The confirmation, in plain mode, of the mode that never asks: only the line "yes" confirms it."""
+"""Confirms, in plain mode, the mode that never asks: only the answer "yes" confirms it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _PROMPT = "Don't ask in this session? Write yes or no: "
 
 
 class NeverAsk:
-    """Asks for the confirmation during a session; the user's lines go to `asker` while the question is open."""
+    """Asks for the confirmation during a session; while the question is open, the user's lines go to `asker`."""
 
     def __init__(
         self, asker: LineAsker, client: Client, done: Callable[[], None], ended: Callable[[asyncio.Task[None]], None]
     ) -> None:
-        """Set the callbacks: `done` is called after the answer, `ended` with the task that asked, once it ends."""
+        """`done` is called after the answer; `ended` is called with the task that asked, once the task ends."""
         self._asker = asker
         self._client = client
         self._done = done
@@ -28,11 +28,11 @@ class NeverAsk:
 
     @property
     def is_open(self) -> bool:
-        """Whether the question waits for an answer; until then no other question is asked."""
+        """Whether the question is open; no other question may be asked meanwhile."""
         return self._task is not None
 
     def open(self) -> None:
-        """Start asking the user to confirm the mode that never asks; it is set once they confirm."""
+        """Start to ask whether to use the mode that never asks; a yes sets it."""
         self._task = asyncio.create_task(self._ask())
         self._task.add_done_callback(self._ended)
 
@@ -46,7 +46,7 @@ class NeverAsk:
 
 
 async def confirm_never(asker: LineAsker) -> bool:
-    """Ask the user and return whether they confirm the mode; any answer but "yes" means no."""
+    """Ask whether to use the mode that never asks, and return the answer; only "yes" means yes."""
     await asker.show(NEVER_MEANS)
     confirmed = (await asker.answer(_PROMPT)).strip().lower() == "yes"
     asker.print("The mode is Don't ask from now on." if confirmed else "The mode still asks.")
@@ -54,7 +54,7 @@ async def confirm_never(asker: LineAsker) -> bool:
 
 
 def confirmed_at_start(console: Console) -> bool:
-    """Ask the user, before a session starts, whether they confirm the mode that never asks; return whether they do."""
+    """Ask, before a session starts, whether to use the mode that never asks, and return the answer."""
     return asyncio.run(_ask(console))
 
 

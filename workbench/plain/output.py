@@ -1,4 +1,4 @@
-"""The output streams of a command without a screen: a failed write is noticed, reported once, and ends the run."""
+"""The output streams of a run without a screen: a failed write is noticed, reported once, and ends the run."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from typing import IO, BinaryIO, Final
 
 READER_GONE: Final = "its reader has gone"
 WIDTH: Final = 200
-"""The number of columns if the stream is not a terminal."""
+"""The width, in columns, that is assumed if the stream is not a terminal."""
 _BLOCKED: Final = "it is not read"
 _AT_ONCE: Final = 4_096
-"""How many bytes a ready pipe takes without blocking (PIPE_BUF of Linux)."""
+"""The number of bytes that a ready pipe accepts without blocking (PIPE_BUF on Linux)."""
 _PATIENCE: Final = 300.0
-"""How many seconds a reader, such as a pager, may read nothing before it is treated as gone."""
+"""The seconds for which a reader, such as a pager, may read nothing before it is treated as gone."""
 _CHECK_INTERVAL = 100
-"""Milliseconds after which a blocked write checks whether it may wait any longer."""
+"""Milliseconds between checks of whether a blocked write may wait any longer."""
 
 
 class OutputChannel:
-    """One stream of this process. The first write that fails closes it, sets `problem` and calls `on_failure`.
+    """An output stream. The first write that fails closes the channel, sets `problem`, and calls `on_failure`.
 
     A closed channel discards what is written to it, so callers need not handle the failure.
     """
@@ -53,11 +53,13 @@ class OutputChannel:
             self._fail(getattr(error, "strerror", None) or str(error))
 
     def limit_waits(self, seconds: float) -> None:
-        """Make writes, including a waiting one, fail once the reader has read nothing for that many seconds."""
+        """Make writes, including one that is blocked now, fail once the reader has read nothing for
+        this many seconds.
+        """
         self._patience = seconds
 
     def _write(self, data: bytes) -> None:
-        """Write the data in pieces, each once the reader has room, because a blocked write cannot be canceled.
+        """Write the data in pieces, each when the reader has room, because a blocked write cannot be canceled.
 
         Raises TimeoutError if the reader reads nothing for too long.
         """
@@ -73,7 +75,7 @@ class OutputChannel:
                 raise TimeoutError
 
     def check(self) -> None:
-        """Close the channel if nothing can read the stream any more, as with `| head`; this writes nothing."""
+        """Close the channel, without writing, if no reader is left, as after `| head`."""
         if self.problem:
             return
         try:
@@ -93,17 +95,17 @@ class OutputChannel:
 
 
 def uses_color(stream: IO[str]) -> bool:
-    """Return whether the stream is a terminal that shows colors, and the user has not switched them off (NO_COLOR)."""
+    """Return whether the stream is a terminal with colors, and the user has not disabled them with NO_COLOR."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def width_of(stream: IO[str]) -> int:
-    """Return the columns of a terminal, and `WIDTH` for anything else."""
+    """Return the width of the terminal in columns, or `WIDTH` if the stream is not a terminal."""
     return shutil.get_terminal_size().columns if stream.isatty() else WIDTH
 
 
 def discard_output(stream: BinaryIO) -> None:
-    """Point the stream's descriptor to the null device, so that what is still buffered does not fail again at exit."""
+    """Redirect the stream's descriptor to the null device, so that flushing its buffer at exit does not fail again."""
     try:
         descriptor = stream.fileno()
     except (OSError, ValueError):
@@ -114,9 +116,9 @@ def discard_output(stream: BinaryIO) -> None:
 
 
 def replace_closed_streams() -> list[str]:
-    """Open the null device for closed standard streams, and return the names of the output streams that were closed.
+    """Open the null device in place of closed standard streams; return the names of the closed output streams.
 
-    Otherwise a file such as the session's could get the descriptor 1 or 2, and child processes would write into it.
+    Otherwise a file such as the session's could get descriptor 1 or 2, and child processes would write into it.
     """
     for descriptor in (0, 1, 2):
         try:

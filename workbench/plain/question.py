@@ -1,6 +1,4 @@
-"""One question in plain mode: shows everything that would run, and reads typed words as answers. Used by
-`PlainSession`.
-"""
+"""Asks one approval question in plain mode: shows everything that would run, and reads typed words as answers."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ from workbench.view.state import ActionItem
 
 _EMPTY = "An empty line answers nothing."
 _SCOPES: Final[Mapping[str, Scope]] = {"session": "session", "project": "folder", "everywhere": "person"}
-"""The scope of a rule, for each word that the user can answer."""
+"""The scope of a rule for each word that the user can answer."""
 
 
 class Asker(Protocol):
@@ -41,7 +39,7 @@ class Asker(Protocol):
 
 
 class PlainQuestion:
-    """Asks about one waiting action, which the user can change before deciding."""
+    """Asks about one pending action, which the user can change before deciding."""
 
     def __init__(
         self,
@@ -51,9 +49,9 @@ class PlainQuestion:
         asker: Asker,
         tried: Callable[[str], RulePreview] = lambda rule: RulePreview(),
     ) -> None:
-        """Prepare the question.
+        """`position` is the position among several questions, such as " 1 of 3", or empty.
 
-        `position` is its position among several, as text. `tried` returns which past actions a rule would have matched.
+        `tried` returns which past actions a rule would have matched.
         """
         self._item = item
         self._position = position
@@ -78,7 +76,7 @@ class PlainQuestion:
         self._unavailable |= set() if item.always or item.no_always else {"always"}
 
     async def ask(self) -> Outcome:
-        """Show the whole action, take answers until one of them decides, and return the outcome."""
+        """Show the whole action, accept answers until one decides, and return the outcome."""
         if self._item.asks:
             return await self._ask_user()
         await self._again()
@@ -152,7 +150,10 @@ class PlainQuestion:
         return Decision("rejected", reason or self._note)
 
     async def _each(self) -> Outcome | None:
-        """Ask about each change, then about the action with only the accepted changes; if there are none, reject it."""
+        """Ask about each change of the action; reject the action if none is accepted.
+
+        Returns None, so that the action is then asked about with only the accepted changes.
+        """
         self._proposal.out.clear()
         number = 0
         for file in self._files:
@@ -177,7 +178,9 @@ class PlainQuestion:
             self._asker.print(f"{'' if word else f'{_EMPTY} '}Answer yes or no.".strip())
 
     async def _edit(self) -> Outcome | None:
-        """Read another command, or other arguments, on one line, and show the action again."""
+        """Read a new command, or new arguments, from one line, and show the action again; an empty
+        line changes nothing.
+        """
         title, text = argument_text(self._item.tool, self._item.arguments)
         self._asker.print(f"{title} as it is now:", text, "Write it again on one line; an empty line keeps it.")
         line = await self._asker.answer("New: ")
@@ -205,7 +208,7 @@ class PlainQuestion:
         return None
 
     async def _breadth(self, choices: Sequence[AlwaysChoice]) -> AlwaysChoice | None:
-        """Ask how broadly to allow, if there is a choice; return None for "back" or another word."""
+        """Ask which choice to always allow, if there are several; return None for "back" or any other word."""
         if len(choices) == 1:
             return choices[0]
         await self._asker.show(

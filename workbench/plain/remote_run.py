@@ -1,7 +1,7 @@
-"""`ohw run` over ssh: one run on another machine, with the output and the exit codes of a run on this one.
+"""`ohw run` over ssh: a run on another machine, with the output and exit codes of a run on this one.
 
-The engine there works as for a screen, and this is the front end that follows it. The agent continues while the link is
-cut, and this waits for the link a while.
+The engine on the other machine works as for a screen, and this module is the front end that follows it. If the
+connection is lost, the agent continues, and this module waits a while for the connection to come back.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from workbench.protocol.live import NOT_SAVED, EngineState
 from workbench.session.state import State
 
 RECONNECTION = 300.0
-"""Seconds for which a run waits for a lost connection to come back."""
+"""Seconds to wait for a lost connection to be restored."""
 _END = 5.0
-"""Seconds that the end of the engine may take."""
+"""Seconds to wait for the engine to end."""
 _LAST_STEP = 3.0
-"""Seconds that an interrupted step and its events may take."""
+"""Seconds to wait for an interrupted step and its events."""
 _UNREACHABLE = "no connection to {} for {:g} s; the agent works there until its run ends or it has a question"
 _NOT_BEGUN = "the task did not reach {}, so nothing has run there"
 _NOT_STOPPED = "the agent on {} was not stopped: there is no connection"
@@ -52,10 +52,10 @@ def run_remote(
     never_asks: bool = False,
     patience: float = RECONNECTION,
 ) -> int:
-    """Run the agent on a message in the new session of the client and return the exit code of `run`.
+    """Run the agent on a message in the client's new session, and return the exit code that `run` would return.
 
-    `never_asks` sets that mode first, which counts as confirmed. A connection that is lost for `patience` seconds ends
-    the run here with code 1. Raises WorkbenchError if the run cannot begin.
+    `never_asks` first sets that mode, which counts as confirmed. If the connection is lost for `patience` seconds, the
+    run ends here with code 1. Raises WorkbenchError if the run cannot start.
     """
     outlet = Outlet(as_json)
     outlet.notices(filter(None, [message.notice]))
@@ -71,7 +71,7 @@ def run_remote(
 
 
 class _RemoteRun:
-    """Follows the engine of one session until it has nothing left to do without a user."""
+    """Follows the engine of one session until it can do no more without the user."""
 
     def __init__(
         self, client: RemoteClient, outlet: Outlet, message: CommandMessage, *, never_asks: bool, patience: float
@@ -86,20 +86,20 @@ class _RemoteRun:
         self._last_seq = 0
         self._has_begun = self._is_over = False
         self._must_repeat = False
-        """Whether what was sent last could not be sent, and is sent again with the next connection."""
+        """Whether the last command could not be sent, and must be sent again with the next connection."""
         self._awaits_mode = False
-        """Whether the message is sent once the mode is in the log."""
+        """Whether the message is only sent once the mode is in the log."""
         self._limit = asyncio.Timeout(None)
         self._signal = 0
         self._is_leaving = self._is_gone = False
         self.problem = ""
-        """Why the run was left before its end; one line."""
+        """Why this program stopped following the run before its end, in one line; else empty."""
         self.unsaved = ""
-        """Why the log there cannot be written; one line."""
+        """Why the log on the other machine cannot be written, in one line; else empty."""
 
     @property
     def is_stopped(self) -> bool:
-        """Whether the agent must not go on once this has left."""
+        """Whether the agent must be stopped when this program disconnects."""
         return bool(self._signal or self._outlet.failure_code)
 
     def questions(self) -> list[OpenQuestion]:
@@ -114,7 +114,7 @@ class _RemoteRun:
         return [*delegated, *((action, "") for action in state.waiting)]
 
     async def drive(self) -> int:
-        """Send the message and follow the run; return the exit code. Raises WorkbenchError if it cannot begin."""
+        """Send the message and follow the run; return the exit code. Raises WorkbenchError if the run cannot start."""
         with self._handled_signals(asyncio.get_running_loop()):
             with suppress(TimeoutError):
                 async with self._limit:
@@ -140,7 +140,7 @@ class _RemoteRun:
                 self._apply(message)
 
     async def _leave(self) -> None:
-        """Let the engine end, and follow it until then, because closing the session brings the last events."""
+        """Let the engine end, and receive its messages until then, because closing the session adds the last events."""
         self._is_leaving = True
         self._client.send(Leave(stop=self.is_stopped, waits=True))
         self._limit = asyncio.Timeout(None)
@@ -163,7 +163,7 @@ class _RemoteRun:
         return EXIT_CODES.get(self._state.ended, 1)
 
     def _send_next(self) -> None:
-        """Send the first command whose effect is not in the log; the message only once the mode is."""
+        """Send the next command whose effect is not in the log yet: the mode, if it must be set, then the message."""
         if self.is_stopped:
             return
         if self._never_asks and self._state.mode != NEVER:
@@ -202,7 +202,7 @@ class _RemoteRun:
         self._is_over = self._is_over or self._waits_in_sub_agents()
 
     def _waits_in_sub_agents(self) -> bool:
-        """Return whether all that runs are sub-agents that wait for the user."""
+        """Return whether every running action is a sub-agent that waits for the user."""
         started = [action for action in self._state.batch.values() if action.started]
         return bool(started) and all(action.waits_in_sub_agent for action in started)
 
@@ -255,7 +255,7 @@ class _RemoteRun:
         self._limit.reschedule(asyncio.get_running_loop().time() + seconds)
 
     def _stop_unseen(self, problem: str) -> None:
-        """Stop the agent, because nobody could follow it."""
+        """Stop the agent, because no one can follow the run any more."""
         self._stop()
 
     def _stop(self) -> None:
@@ -265,7 +265,7 @@ class _RemoteRun:
 
     @contextmanager
     def _handled_signals(self, loop: asyncio.AbstractEventLoop) -> Iterator[None]:
-        """Stop the agent at a signal, and leave at a second one."""
+        """In the context, stop the agent at the first signal, and stop waiting for it at the second."""
 
         def handle(number: int, frame: FrameType | None) -> None:
             # Runs even while an output blocks the loop.

@@ -1,4 +1,4 @@
-"""Rewinds in plain mode: list the checkpoints, show what a rewind would change, and rewind once the user confirms."""
+"""Rewinds in plain mode: lists the checkpoints, previews a rewind, and carries it out once the user confirms."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ CONFIRMED = "yes"
 
 
 def was_rewound(messages: Iterable[Incoming]) -> bool:
-    """Return whether a rewind is among the messages, after which other events count."""
+    """Return whether the messages contain a rewind that changes the events which the session consists of."""
     return any(isinstance(message, Rewound) and message.scope != "files" for message in messages)
 
 
 async def reread(state: SessionState, client: Client) -> Changed:
-    """Let the state contain the events that count after a rewind, and return what is new in it."""
+    """Compute the state again from the events after a rewind, and return the items that are new in it."""
     before = state.last_seq
     events = await in_daemon(lambda: list(client.history()))
     start_over(state, SessionState())
@@ -38,7 +38,7 @@ async def reread(state: SessionState, client: Client) -> Changed:
 
 
 class PlainRewind:
-    """Carries out `/rewind` and `/redo` for the session in the file `path`; nothing moves before `/rewind yes`."""
+    """Carries out `/rewind` and `/redo` for the session in the file `path`; nothing changes before `/rewind yes`."""
 
     def __init__(
         self,
@@ -63,14 +63,16 @@ class PlainRewind:
         self._start(self._list())
 
     def run(self, argument: str) -> None:
-        """Preview the rewind to the checkpoint of an event, or confirm the one that was previewed last."""
+        """Preview a rewind to the checkpoint with this event number, or, after "yes", carry out the rewind previewed
+        last.
+        """
         if argument == CONFIRMED:
             self._confirm()
         else:
             self._start(self._choose(argument))
 
     def redo(self) -> None:
-        """Show what undoing the last rewind would change."""
+        """Preview undoing the last rewind."""
         self._start(self._choose_last())
 
     def _start(self, choice: Coroutine[None, None, CheckpointRow | None]) -> None:
@@ -107,7 +109,7 @@ class PlainRewind:
         return last.row
 
     def receive(self, ready: RewindReady | None) -> None:
-        """Print a preview that has arrived."""
+        """Print a preview that has arrived, unless it is None or belongs to an earlier choice."""
         if ready is None or self._chosen is None or ready.rewound.target != self._chosen.target:
             return
         self._preview = ready

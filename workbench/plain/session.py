@@ -92,7 +92,7 @@ _KEYS: Final = (
 
 
 class Commands:
-    """Carries out the commands of plain mode. `print_lines` prints; `others` are further commands, by name."""
+    """Carries out the slash commands of plain mode. `print_lines` prints; `others` are further commands, by name."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class Commands:
         never_ask: Callable[[], None],
         takes: Mapping[str, Callable[[str], None]],
     ) -> None:
-        """`never_ask` sets the mode that never asks if the user confirms it; `takes` are commands with an argument."""
+        """`never_ask` asks whether to set that mode; `takes` are commands that need an argument, by name."""
         self._takes = takes
         self._never_ask = never_ask
         self._state = state
@@ -128,7 +128,7 @@ class Commands:
         }
 
     def run(self, line: str) -> None:
-        """Carry out a line that starts with a slash."""
+        """Carry out the command in a line that starts with a slash."""
         name, _, argument = line[1:].strip().partition(" ")
         argument = argument.strip()
         if (whole := f"{name} {argument}".strip()) in self._simple:
@@ -157,7 +157,7 @@ class Commands:
             self._print("Write it as /sandbox write DIRECTORY or /sandbox revoke DIRECTORY.")
 
     def _approve_plan(self, mode: str) -> None:
-        """Run the plan in this mode; without a name in the one before plan mode."""
+        """Run the plan in the given mode, or, if that is empty, in the mode before plan mode."""
         choices = {choice.mode: choice for choice in plan_choices(self._state)}
         if not plan_ready(self._state):
             self._print("No plan waits for approval.")
@@ -197,7 +197,7 @@ def _changes(state: SessionState) -> Iterator[str]:
 
 
 class ServerPrompts:
-    """Gets prompts from MCP servers and keeps the last one; `send` is called with its text if the user sends it."""
+    """Gets prompts from MCP servers and keeps the last one; when the user sends it, `send` is called with its text."""
 
     def __init__(
         self, client: Client, offers: ServerOffers, print_lines: Callable[..., None], send: Callable[[str], None]
@@ -209,7 +209,7 @@ class ServerPrompts:
         self._text = ""
 
     def asks(self, line: str) -> bool:
-        """Return whether the line has the form of a prompt; if so, request the prompt or print why that fails."""
+        """Return whether the line has the form of a prompt; if so, request it or print why that is impossible."""
         call = written(line)
         if call is None:
             return False
@@ -246,16 +246,16 @@ class ServerPrompts:
 
 _PROMPT: Final = "> "
 _RECALLED: Final = 12
-"""How many of the last items are printed when a session is resumed."""
+"""The number of last items that are printed when a session is resumed."""
 _AGAIN: Final = 2.0
 _ENDING: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _OVER: Final = frozenset({"done", "failed", "rejected", "skipped", "lost"})
 _QuestionKey = tuple[str, str, int]
-"""A question: the ID of the action, its fingerprint, and the number of the event that asked."""
+"""Identifies a question: the ID of the action, its fingerprint, and the number of the event that asked."""
 
 
 class PlainSession:
-    """Runs one session on one console; `offers` are those of MCP servers, `custom` the custom commands."""
+    """Runs one session on one console; `offers` are the prompts and resources of MCP servers."""
 
     def __init__(
         self,
@@ -271,7 +271,7 @@ class PlainSession:
         hooks_page: Callable[[], str],
         path: Path,
     ) -> None:
-        """`model_of` returns the `provider/model` of a name for `/model`, `mentions_of` the `SendMessage.mentions`."""
+        """`model_of` returns the `provider/model` of a name for `/model`, `mentions_of` the mentions in a message."""
         self._custom = custom
         self._client = client
         self._state = state
@@ -296,7 +296,7 @@ class PlainSession:
         self._code: asyncio.Future[int] = asyncio.Future()
 
     async def run(self, message: str = "") -> int:
-        """Follow the session until the user leaves or a signal arrives; return the exit code."""
+        """Run until the user quits or a signal arrives; return the exit code. A `message` is sent first."""
         loop = asyncio.get_running_loop()
         for number in _ENDING:
             loop.add_signal_handler(number, self._end, 128 + number)
@@ -392,7 +392,7 @@ class PlainSession:
         return is_new
 
     def _refresh(self) -> None:
-        """Ask the next open question, close one that is no longer current, or show the prompt."""
+        """Ask the next open question, close a question that is no longer current, or show the prompt."""
         if self._never_ask.is_open:
             return
         can_answer = self._state.waiting if self._state.has_control else []
@@ -474,7 +474,7 @@ class PlainSession:
         self._client.send(SendMessage(text=text, mentions=self._mentions_of(text), command=command))
 
     def _interrupted(self) -> None:
-        """Handle Ctrl+c: stop the agent if it runs; leave if Ctrl+c was pressed shortly before."""
+        """Handle Ctrl+C: stop the agent if it is running; quit if Ctrl+C was pressed shortly before."""
         now = time.monotonic()
         if now < self._leave_until:
             self._end(128 + signal.SIGINT)

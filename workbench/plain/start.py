@@ -43,7 +43,7 @@ _PROMPT = "Trust this directory? Write yes, no or read: "
 
 
 def ask_trust(console: Console, question: TrustQuestion) -> tuple[str, ...]:
-    """Ask whether to trust the workspace; return what the answer adds to `Settings.trusted`."""
+    """Ask whether to trust the workspace; return the entries that the answer adds to `Settings.trusted`."""
     try:
         question.answer(asyncio.run(_ask(console, question)))
     except WorkbenchError as error:
@@ -81,10 +81,10 @@ async def _ask(console: Console, question: TrustQuestion) -> bool:
 
 
 _DEMO: dict[str, Any] = {"model": DEMO_MODEL, "tools": {}, "mcpServers": {}, "hooks": (), "rules": DEMO_RULES}
-"""The settings of the demo."""
+"""The settings that the demo overrides."""
 _HOOKS_THERE = "The hooks of this session are on the other machine; `ohw hooks` lists them there."
 _PATIENCE = 1.5
-"""How many seconds an orderly end may take after a signal."""
+"""The seconds that an orderly end may take after a signal."""
 
 
 def open_plain(
@@ -101,8 +101,8 @@ def open_plain(
 ) -> int:
     """Run a new session, the session `session_id`, the demo or a `remote` session in plain mode; return the exit code.
 
-    `notice` is printed first. With `never_asks`, the user may confirm that mode for a remote session.
-    Raises UsageError if a new session has no model.
+    `notice` is printed first. With `never_asks`, the user is asked whether to use that mode in a remote session. Raises
+    UsageError if a new session has no model.
     """
     if remote is not None:
         console = _greeted(workspace, notice)
@@ -150,9 +150,9 @@ def _run(
     model_of: Callable[[str], str],
     is_here: bool,
 ) -> int:
-    """Run the session `name` until the user leaves it; return the exit code. `model_of` is that of `PlainSession`.
+    """Run the session `name` until the user quits; return the exit code. `model_of` is that of `PlainSession`.
 
-    Unless the workspace `is_here`, the engine finds the files that a message mentions.
+    Unless `is_here` (the session runs on this machine), the engine finds the files that a message mentions.
     """
     workspace = Path(state.workspace)
     offers = ServerOffers(lambda: settings, workspace)
@@ -179,7 +179,7 @@ def _run(
 
 
 def _with_trust(console: Console, locations: Locations, settings: Settings, workspace: Path) -> Settings:
-    """Return the settings with what the user trusts in the workspace, who is asked first if need be."""
+    """Return the settings with what the user trusts in the workspace, after asking the user if necessary."""
     files = files_of_project(read_container(settings.container), workspace)
     question = trust_question(locations, workspace, settings.trusted, set(), files)
     if question is None:
@@ -192,7 +192,7 @@ async def _talk(make: Callable[[], PlainSession], prompt: str) -> int:
 
 
 def _insist(code: int) -> None:
-    """End the process after a while, even if the terminal is gone or the engine hangs."""
+    """End the process after `_PATIENCE` seconds, even if the terminal is gone or the engine hangs."""
 
     def end() -> None:
         threading.Event().wait(_PATIENCE)

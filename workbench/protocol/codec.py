@@ -1,9 +1,10 @@
-"""Plain data as frozen structs, and their JSON.
+"""Frozen structs for plain data, and their JSON encoding.
 
-A line of JSON names its struct by the tag `kind`.
+The key `kind` of a JSON object names its struct.
 
-Any Python string survives a round trip through `encode` and `decode`. A byte that is not UTF-8 (in an argument, a file
-name or a server's answer) is a lone surrogate in Python and `\\udce9` in JSON, which msgspec neither writes nor reads.
+Any Python string survives a round trip through `encode` and `decode`. Python represents a byte that is not UTF-8 (in an
+argument, a file name or a server's answer) as a lone surrogate, and JSON as an escape such as `\\udce9`; msgspec
+neither writes nor reads these.
 """
 
 from __future__ import annotations
@@ -52,7 +53,10 @@ class TaggedData(Data, tag_field="kind", tag=snake_case):
 
 
 def as_text(value: Any) -> str:
-    """Return the text of a string of a subclass, such as a reason with traits; msgspec writes only plain strings."""
+    """Return an instance of a subclass of `str`, such as a reason with traits, as a plain `str` that msgspec can write.
+
+    Raises TypeError for any other type.
+    """
     if isinstance(value, str):
         return str(value)
     raise TypeError(f"a value of the type {type(value).__name__} cannot be written as JSON")
@@ -91,17 +95,17 @@ def _well_formed(value: Any) -> Any:
 
 
 def decoder_of(kind: Any) -> msgspec.json.Decoder[Any]:
-    """Return a decoder of a type; safe in any thread.
+    """Return a decoder for a type; safe to call from any thread.
 
-    msgspec stores in each struct what it has found out about its fields, and sees what another thread has found out so
-    far: two threads that make decoders of the same structs at once end the process.
+    msgspec stores what it learns about a struct's fields in the struct, where another thread may see it half complete:
+    if two threads made decoders for the same structs at once, the process would crash. A lock prevents that.
     """
     with _MAKING:
         return msgspec.json.Decoder(kind)
 
 
 def decode(decoder: msgspec.json.Decoder[T], line: str | bytes) -> T:
-    """Decode a line written by `encode`. Raises ValueError."""
+    """Decode a line written by `encode`. Raises ValueError if it is not valid for the decoder's type."""
     line = line.encode() if isinstance(line, str) else line
     if not _ESCAPED_SURROGATE.search(line):
         return decoder.decode(line)

@@ -21,10 +21,10 @@ VERSION = 4
 
 
 class Hello(TaggedData):
-    """The first line from each side; `seen` is the last seq the front end has, `pid` names the engine (0 from a front
-    end).
+    """The greeting that each side sends as its first line.
 
-    `notices`, from the engine only, are lines for the user about tools that were omitted.
+    `seen` is the `seq` of the last event that the sender has; `pid` is the engine's process ID, 0 from a front end.
+    `notices`, from the engine only, are lines for the user, such as about tools that are not available.
     """
 
     version: int = VERSION
@@ -34,11 +34,11 @@ class Hello(TaggedData):
     is_viewer: bool = False
     """Whether the front end only shows the session, and can never be in control of it."""
     checks_unsaved: bool = False
-    """Whether it answers `CheckUnsaved`: it is the front end of an editor that shows its unsaved changes."""
+    """Whether the front end answers `CheckUnsaved`: it belongs to an editor that knows about its unsaved changes."""
 
 
 class Refused(TaggedData):
-    """The engine did not carry out a command; `reason` is one line for the user."""
+    """The engine refused a command or a connection; `reason` is one line for the user."""
 
     reason: str
 
@@ -50,7 +50,7 @@ class Command(TaggedData):
 class SendMessage(Command):
     """Send the user's message; `mentions` are the files it names, relative to the workspace.
 
-    If they are None, the engine finds them in the text: the front end is on another machine than the files.
+    If `mentions` is None, the engine finds them in the text, because the front end runs on a different machine.
     """
 
     text: str
@@ -58,7 +58,8 @@ class SendMessage(Command):
     command: CustomCommand | None = None
     """The custom command that the text comes from."""
     written: str = ""
-    """The text with its long pastes folded, if it has any: the engine finds no mentions in a long paste."""
+    """The text with its long pastes folded, if it has any: the engine looks for mentions only outside of long pastes.
+    """
 
 
 class UnqueueMessage(Command):
@@ -68,15 +69,15 @@ class UnqueueMessage(Command):
 
 
 class RunUserCommand(Command):
-    """Run a shell command of the user's own in the agent's shell; with a leading `!`, outside its sandbox."""
+    """Run a shell command of the user's own in the agent's shell; with a leading `!`, outside the agent's sandbox."""
 
     command: str
 
 
 class Decide(Command):
-    """Decide on one action; `fingerprint` is the shown action's. With `stop`, the run ends before anything else starts.
+    """Decide on one action; `fingerprint` is that of the action as it was shown to the user.
 
-    The other fields are those of `ActionDecided`.
+    With `stop`, the run ends before anything else starts. The other fields are those of `ActionDecided`.
     """
 
     action_id: str
@@ -90,8 +91,10 @@ class Decide(Command):
 
 
 class AllowAlways(Command):
-    """Approve one action as it was shown, and save the rules of one of the choices that were shown with it, one per
-    line.
+    """Approve one action as it was shown, and save one of its "always allow" choices.
+
+    `rule` has the rules of that choice, one per line; `scope` is where they apply: in this session, in this workspace
+    (`folder`) or everywhere (`person`).
     """
 
     action_id: str
@@ -112,7 +115,7 @@ class Interrupt(Command):
 
 
 class Condense(Command):
-    """Compact the history, at once or before the next model call; with `undo`, undo the last condensation."""
+    """Compact the history, at once or before the next model call; with `undo`, undo the last compaction instead."""
 
     undo: bool = False
 
@@ -130,9 +133,10 @@ class RevertFiles(Command):
 
 
 class ApplyChanges(Command):
-    """Write what another session, `session`, holds: each file's `before` is its current content, `after` the new one.
+    """Write changes from another session, whose ID is `session`.
 
-    Without the `risk` that the user has accepted, nothing is written, and this front end gets a `ChangesRated`.
+    In each file, `before` is the current content and `after` the new one. `risk` is the rating of these changes that
+    the user has accepted. Without it, nothing is written, and the front end that asked gets a `ChangesRated`.
     """
 
     files: tuple[FileDelta, ...]
@@ -147,7 +151,7 @@ class RestoreCopy(Command):
 
 
 class PreviewRewind(Command):
-    """Work out what `RewindSession` with these fields would do; only this front end gets the answer, `RewindReady`."""
+    """Compute what `RewindSession` with these fields would do; only this front end gets the answer, `RewindReady`."""
 
     target: int
     scope: RewindScope = "both"
@@ -157,9 +161,9 @@ class PreviewRewind(Command):
 class RewindSession(Command):
     """Move the session to its state at event `target`, earlier or on another branch.
 
-    `overwrites` are files, relative to the workspace, that return to that state although the user changed the same
-    lines. The command is refused if the session has gone on, or such a file has changed, since the preview that the
-    user saw, whose event had the number `previewed`; 0 without a preview.
+    `overwrites` are files, relative to the workspace, that return to that state although the user has changed the same
+    lines. `previewed` is the event number in the preview that the user saw, 0 without a preview: the command is refused
+    if the session has continued since, or if one of `overwrites` has changed.
     """
 
     target: int
@@ -169,9 +173,9 @@ class RewindSession(Command):
 
 
 class ChangeSettings(Command):
-    """Change the session's model, mode, limits, rules or title; `None` leaves a setting as it is.
+    """Change the session's model, mode, limits, rules or title; `None` leaves a setting unchanged.
 
-    The mode that never asks takes effect only when the user `confirmed` it.
+    The mode `never`, in which nothing is asked, is refused unless the user `confirmed` it.
     """
 
     model: str | None = None
@@ -184,18 +188,21 @@ class ChangeSettings(Command):
 
 
 class AllowWriting(Command):
-    """Let commands in the sandbox write a directory, as a user writes its path, in this session; or no longer."""
+    """Let sandboxed commands write to a directory in this session, or, if `revoked`, no longer.
+
+    `directory` is a path as the user types it: absolute, relative to the workspace, or starting with `~`.
+    """
 
     directory: str
     revoked: bool = False
 
 
 class ReopenModel(Command):
-    """Open the session's model again for the next call, with the keys and saved models that the user has changed."""
+    """Recreate the session's model for the next call, so that changed keys and saved models take effect."""
 
 
 class GetPrompt(Command):
-    """Get a prompt from an MCP server; only this front end receives it, as `PromptReady`."""
+    """Get a prompt from an MCP server; the answer, `PromptReady`, goes only to this front end."""
 
     server: str
     name: str
@@ -203,17 +210,21 @@ class GetPrompt(Command):
 
 
 class FindFiles(Command):
-    """Find files of the workspace for a mention; only this front end receives them, as `MatchingFiles`."""
+    """Find files of the workspace for a mention; the answers, `MatchingFiles`, go only to this front end."""
 
     query: str
 
 
 class ListPorts(Command):
-    """List the ports on which programs of the session's shells listen; only this front end gets `ListeningPorts`."""
+    """List the ports on which programs in the session's shells listen; the answer, `ListeningPorts`, goes only to this
+    front end.
+    """
 
 
 class NoteWritten(Command):
-    """Note that this front end is writing one of the user's own settings or approvals, not a program of the agent's."""
+    """Announce that this front end, not a program of the agent, is writing one of the user's files of settings or
+    approvals.
+    """
 
     path: str
     digest: str
@@ -221,19 +232,23 @@ class NoteWritten(Command):
 
 
 class UnsavedChecked(Command):
-    """The files of a `CheckUnsaved` are on the disk as the user wants them; sent whether or not it is in control."""
+    """Report that the files of the `CheckUnsaved` with this number are on disk as the user wants them.
+
+    A front end sends this whether or not it is in control.
+    """
 
     request: int
 
 
 class RequestControl(Command):
-    """Take control, so that this front end may send commands and the one that was in control may not."""
+    """Take control: from now on this front end may send commands, and the one that was in control may not."""
 
 
 class Leave(Command):
-    """Leave the session. `stop` also ends the run, unless another front end watches it: the terminal is gone.
+    """Detach this front end from the session.
 
-    With `waits`, the last front end stays connected until the engine has ended, and gets the events of that too.
+    `stop`, sent when the terminal has closed, also ends the run, unless another front end is attached. With `waits`,
+    the last front end stays connected until the engine has ended, and receives the events of that too.
     """
 
     stop: bool = False
@@ -241,7 +256,9 @@ class Leave(Command):
 
 
 QUERIES = (FindFiles, ListPorts)
-"""Commands that change nothing, so that any front end may send them, and that are not worth sending again."""
+"""Commands that change nothing: any front end may send them, and they are dropped, not repeated, if the connection
+fails.
+"""
 Message: TypeAlias = Event | LiveEvent | Refused
 
 
@@ -262,7 +279,7 @@ def decode_command(line: bytes) -> Command:
 
 @cache
 def _message_decoder() -> Decoder[Message]:
-    """Return the decoder. It is made on first use, because resolving all annotations would delay the first frame."""
+    """Return the decoder. It is created on first use, because resolving all annotations would delay the first frame."""
     return decoder_of(Message)
 
 

@@ -1,4 +1,4 @@
-"""The list of paths that an action deletes; part of the assessment in `events`."""
+"""The list of the paths that an action deletes, as `ActionAssessed` contains it."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from typing import Final
 from workbench.protocol.codec import Data
 
 MOST_LISTED: Final = 50
-"""The most paths that one list contains."""
+"""The maximum number of paths in one list."""
 
 
 class DeletedPath(Data):
-    """A file or directory that an action deletes or overwrites: the number of files, their size in bytes, and whether
-    they can be restored.
+    """A file or directory that an action deletes or overwrites.
 
-    `path` is safe to show and relative to the workspace if it is inside. `files` is None if the affected files are
-    known only once it runs.
+    `path` is safe to show, and relative to the workspace if it is inside. `files` is the number of affected files, None
+    if it is known only once the action runs; `size` is their size in bytes.
     """
 
     path: str
@@ -24,18 +23,18 @@ class DeletedPath(Data):
     files: int | None = 0
     size: int = 0
     is_whole: bool = True
-    """Whether all files were counted."""
+    """Whether `files` and `size` include all affected files."""
     restorable: str = ""
     """Whether and how the files can be restored, in a few words."""
     comes_back: bool = True
-    """Whether all of them can be restored."""
+    """Whether all of the affected files can be restored."""
 
 
 class DeletionList(Data):
     """The paths that one part of an action deletes, those that cannot be restored first.
 
-    `more` further paths are not listed; `more_lost` of these cannot be restored. `reason` is the part's reason, which
-    describes all of them in one sentence; where the list is shown, `summary` replaces it.
+    `more` further paths are not listed, and `more_lost` of these cannot be restored. `reason` is the part's risk
+    reason, one sentence about all its paths; `summary` is the shorter text that replaces it where the list is shown.
     """
 
     reason: str
@@ -46,5 +45,5 @@ class DeletionList(Data):
 
 
 def brief(reason: str, lists: Sequence[DeletionList]) -> str:
-    """Return the summary of a reason if one of the lists shows it in full; otherwise the reason unchanged."""
+    """Return the summary that replaces `reason` if one of the lists belongs to it, otherwise `reason` unchanged."""
     return next((each.summary for each in lists if each.reason == reason), reason)

@@ -1,4 +1,4 @@
-"""The envelope of the events of a session."""
+"""The fields that every event of a session has."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from workbench.protocol.codec import TaggedData
 
 
 class EventBase(TaggedData):
-    """The envelope: `seq` counts from 1 and is set by the store, `at` is UTC, `turn` counts the user's messages."""
+    """The fields of every event: `seq` counts from 1 and is set by the store, `at` is in UTC, `turn` counts user
+    messages.
+    """
 
     seq: int = 0
     at: datetime = field(default_factory=lambda: datetime.now(UTC))

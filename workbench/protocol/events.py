@@ -30,13 +30,13 @@ class FileDelta(Data):
     before: str | None
     after: str | None
     cut: str = ""
-    """Why the contents are not the file's own, for example because it is binary or too large; empty if they are."""
+    """Why `before` and `after` are not the real contents, such as "too large"; empty if they are."""
     version: str = ""
-    """A snapshot that may hold the file exactly as in `after`; set only to revert a change."""
+    """A snapshot that may contain the file exactly as in `after`; set only to revert a change."""
 
 
 class FileText(Data):
-    """The exact content of a file, as it was read or is to be written; `text` is `None` if there is none."""
+    """The exact content of a file, as read or to be written; `None` if it does not exist or cannot be stored."""
 
     path: str
     text: str | None
@@ -64,7 +64,7 @@ class CustomCommand(Data):
     """The custom command that a message comes from; `source` is its file.
 
     Until the next message, `model` is called instead of the session's, and only `tools`, named as in the file, may be
-    used. An empty `model` has no effect, and neither has None for `tools`.
+    used. An empty `model` or `tools` of None restricts nothing.
     """
 
     name: str
@@ -81,7 +81,7 @@ class AlwaysChoice(Data):
 
     @property
     def text(self) -> str:
-        """The rules as one text, as `AllowAlways` has them."""
+        """The rules as one text, one per line, as in `AllowAlways.rule`."""
         return "\n".join(self.rules)
 
 
@@ -102,7 +102,7 @@ class UserMessage(EventBase):
 
 
 class ResourcesRead(EventBase):
-    """The resources that the message of event `message` mentions, read for the following model call."""
+    """The MCP resources that the message of event `message` mentions, read for the model call that follows."""
 
     message: int
     resources: tuple[ResourceText, ...]
@@ -115,7 +115,7 @@ class MessageWithdrawn(EventBase):
 
 
 class CondensingUndone(EventBase):
-    """The user undid the condensation of event `condensed`: events `first`..`last` are sent to the model again."""
+    """The user undid the compaction of event `condensed`: events `first`..`last` are sent to the model again."""
 
     condensed: int
     first: int
@@ -123,7 +123,7 @@ class CondensingUndone(EventBase):
 
 
 class UserCommand(EventBase, tag="person_command"):
-    """A shell command from the user, perhaps `outside` the sandbox; its result is in an `action_observed`."""
+    """A shell command from the user; `outside` means outside the sandbox. Its result is in an `action_observed`."""
 
     action_id: str
     command: str
@@ -131,7 +131,7 @@ class UserCommand(EventBase, tag="person_command"):
 
 
 class FilesChanged(EventBase):
-    """Files changed by the user or another program; `session` is the one whose changes the user applied, if any."""
+    """Files that the user or another program changed; `session` is the one whose changes the user applied, if any."""
 
     files: tuple[FileDelta, ...]
     by: str = "other"
@@ -139,13 +139,13 @@ class FilesChanged(EventBase):
 
 
 class VersionTaken(EventBase):
-    """A snapshot of the workspace; `files` are the changes that the action `action_id` made in it.
+    """A snapshot of the workspace, with the changes that an action has made in it.
 
-    Files listed in `action_observed` are not repeated; `more` counts the files whose contents are not stored here.
-    Without an action this is the first snapshot, or one taken because of `files_changed`. `notice` is a line for the
-    user; without a `version` it says why there is none. `copy_id` names the safety copy, made before the action began,
-    of files that it deletes and no snapshot holds. `guarded` are protected files that changed although the preview did
-    not show it; `notice` then says whether they were restored.
+    `files` are the changes by the action `action_id` that its `action_observed` does not list; `more` counts the files
+    whose contents are not stored here. Without an action this is the first snapshot, or one taken because of
+    `files_changed`. `notice` is a line for the user; without a `version` it says why there is none. `copy_id` names the
+    safety copy, made before the action started, of files that it deletes and no snapshot contains. `guarded` are
+    protected files that changed without the preview showing it; `notice` then says whether they were restored.
     """
 
     version: str = ""
@@ -164,9 +164,9 @@ class ActionProposed(EventBase):
     """One tool call in a response. `error` says why it cannot become an action; that text is then its observation.
 
     `function` is the tool's name exactly as the model wrote it, `batch` the number of calls in the response.
-    `presentation` is set only for tools that are not built in, `rendering` only for those that show the call
-    themselves, as text. `repairs` has a line for each thing that was not read as the model wrote it; the model gets it
-    with the result.
+    `presentation` is set only for tools that are not built in, and `rendering`, the tool's own display of the call as
+    text, only by some tools. `repairs` has a line for each correction of what the model wrote; the model gets them with
+    the result.
     """
 
     action_id: str
@@ -187,16 +187,15 @@ class ActionProposed(EventBase):
 
 
 class ActionAssessed(EventBase):
-    """The assessment of an action before anyone is asked. `needs_decision` is false if the mode or a rule decides
-    alone.
+    """The assessment of an action before anyone is asked; without `needs_decision`, the mode or a rule decides.
 
-    Actions of one response may be assessed ahead of their turn. A later assessment of the same action replaces the
+    Actions of one response may be assessed before it is their turn. A later assessment of the same action replaces the
     earlier one; without `needs_decision` it withdraws the question until that turn. With `needs_answer` the action is a
     question to the user: nothing runs, and the answer becomes its result. `always_choices` are what "always allow" may
-    save, the narrowest first, `always` the rules of the first; `no_always` says why there are none. `edited` holds the
-    user's own arguments, `stacked` the files whose content depends on earlier actions. `executes` has the hash of each
-    file that a command runs or reads as code, by path; it is set only if the user is asked. `deleted` lists what the
-    action deletes, for each part that deletes something.
+    save, the narrowest first; `always` has the rules of the first, and `no_always` says why there are none. `edited`
+    has the user's own arguments, `stacked` the files whose content depends on earlier actions. `executes` has the hash
+    of each file that a command runs or reads as code, by path; it is set only if the user is asked. `deleted` has a
+    list for each part of the action that deletes something.
     """
 
     action_id: str
@@ -220,7 +219,7 @@ class ActionAssessed(EventBase):
 
     @property
     def choices(self) -> tuple[AlwaysChoice, ...]:
-        """The choices that "always allow" offers; an event by an earlier version has one rule."""
+        """The choices that "always allow" offers; an event written by an older version has only one rule."""
         if self.always_choices or not self.always:
             return self.always_choices
         return (AlwaysChoice(label="This action", rules=(self.always,)),)
@@ -229,8 +228,8 @@ class ActionAssessed(EventBase):
 class ActionDecided(EventBase):
     """The decision on one action, stored before it starts; `rule` names the mode or rule that decided.
 
-    A file change may be accepted in part: `hunks` are the accepted hunks of the preview (from 0, over its files in
-    order), `written` is the resulting content of each file. In that case the tool does not run.
+    The user may accept a file change in part: `hunks` are the accepted hunks of the preview (counted from 0 across its
+    files), `written` has the resulting content of each file. In that case the tool does not run.
     """
 
     action_id: str
@@ -243,7 +242,7 @@ class ActionDecided(EventBase):
     written: tuple[FileText, ...] | None = None
     fingerprint: str = ""
     by_hook: bool = False
-    """Whether the `edited` arguments are those of a hook."""
+    """Whether a hook, not the user, set the `edited` arguments."""
 
 
 class ActionStarted(EventBase):
@@ -253,11 +252,10 @@ class ActionStarted(EventBase):
 
 
 class ActionObserved(EventBase):
-    """The result of an action. `observation` is the dumped Observation (content, is_error and the tool's own fields);
-    `duration` is in seconds, `rendering` is the tool's own rendering of the result, if any.
+    """The result of an action. `observation` is the dumped Observation (content, is_error and the tool's own fields).
 
-    An action that was rejected, skipped or unreadable is observed too (`ran` is false), so that each tool call has
-    exactly one result.
+    `duration` is in seconds, `rendering` is the tool's own rendering of the result, if any. An action that was
+    rejected, skipped or unreadable is observed too (`ran` is false), so that each tool call has exactly one result.
     """
 
     action_id: str
@@ -265,7 +263,7 @@ class ActionObserved(EventBase):
     duration: float = 0.0
     ran: bool = True
     refused: bool = False
-    """Whether the tool itself refused, just before it started."""
+    """Whether the tool itself refused the action, just before it would have run."""
     rendering: str = ""
     version_after: str | None = None
     files_changed: tuple[FileDelta, ...] = ()
@@ -277,14 +275,14 @@ class ActionAbandoned(EventBase):
     action_id: str
     reason: str = ""
     known: str = ""
-    """A sentence about the part of the outcome that is known, such as a sub-agent's; may be empty."""
+    """A sentence about the known part of the outcome, such as a sub-agent's; may be empty."""
 
 
 RunEnd: TypeAlias = Literal["finished", "waiting", "interrupted", "limit", "stuck", "error"]
 
 
 class SessionStarted(EventBase):
-    """The start of the session, always the first event."""
+    """The start of the session; always the first event."""
 
     id: str
     workspace: str
@@ -298,20 +296,19 @@ class SessionStarted(EventBase):
     parent: str = ""
     """The session whose agent started this one as a sub-agent."""
     agent: str = ""
-    """The kind of the sub-agent; empty if it has none."""
+    """The kind of sub-agent that this session is; empty if it is of no kind."""
     forked_from: str = ""
-    """The session of which this one is a fork; empty if it is none."""
+    """The session that this one was forked from; empty if it is not a fork."""
     forked_at: int = 0
-    """The last event that the fork has in common with it."""
+    """The last event that a fork has in common with the session in `forked_from`."""
 
 
 class ModelResponded(EventBase):
-    """One response from the model, verbatim; times are in seconds, `cost` is in US dollars (`None` if the price is
-    unknown).
+    """One response from the model, verbatim; times are in seconds, `cost` is in US dollars (`None` if unknown).
 
-    `seen` is the last event that the request contained: the model did not know later messages from the user.
-    `fallback` is the name, in the settings, of a model that was called instead of the session's, and `fallback_reason`
-    says what happened to those called before; both are empty if the session's own model answered.
+    `seen` is the last event that the request contained: the model did not know later messages from the user. `fallback`
+    is the name, in the settings, of a model that was called instead of the session's, and `fallback_reason` says why
+    those tried before it failed; both are empty if the session's own model answered.
     """
 
     response_id: str
@@ -334,7 +331,9 @@ class ModelResponded(EventBase):
 
 
 class ModelAsked(EventBase):
-    """A tool called the model while the action was prepared or ran; not part of the conversation, but charged."""
+    """A tool called the model while its action was prepared or ran; not part of the conversation, but it counts as a
+    cost.
+    """
 
     action_id: str
     model: str
@@ -346,7 +345,7 @@ class ModelAsked(EventBase):
 class AgentNudged(EventBase):
     """A message from the workbench itself to the agent; `evidence` says what it is based on.
 
-    The reason `lost` means that a repair found events of the log missing.
+    The reason `lost` means that events were missing from the log and a repair noticed it.
     """
 
     reason: Literal["empty", "no_call", "stuck", "lost"]
@@ -355,7 +354,7 @@ class AgentNudged(EventBase):
 
 
 class HistoryCondensed(EventBase):
-    """Events `first`..`last` are no longer sent to the model; `summary` replaces them. The log keeps them.
+    """Events `first`..`last` are no longer sent to the model: `summary` replaces them. They stay in the log.
 
     `reason` is the cause: the agent ("asked"), the user ("person"), a full context window ("overflow") or a limit in
     the settings ("tokens", "events"). The other fields describe the call that wrote the summary, as in ModelResponded.
@@ -372,13 +371,13 @@ class HistoryCondensed(EventBase):
 
 
 class CondensingAsked(EventBase):
-    """The user wants the history condensed: at once, or before the next model call of a run."""
+    """The user asked to compact the history: at once, or before the next model call of a run."""
 
 
 class OutputDropped(EventBase):
-    """The user dropped the result of an action from the context: a notice is sent to the model in its place.
+    """The user dropped an action's result from the context: the model gets a notice instead.
 
-    `characters` is by how many the context shrank.
+    `characters` is the number of characters by which the context shrank.
     """
 
     action_id: str
@@ -403,10 +402,10 @@ class SettingsChanged(EventBase):
 class Rewound(EventBase):
     """The user moved the session to its state at event `target`, earlier or on another branch; nothing is deleted.
 
-    With the scope "files" the conversation continues where it is, with "conversation" the files stay as they are.
-    `version` is the snapshot just before, `files` are the changes written to the workspace. `conflicts` are files left
-    alone because the user changed the same lines, `not_covered` those that no snapshot holds, `copies` the safety
-    copies of such files.
+    With the scope "files" the conversation stays as it is, with "conversation" the files do. `version` is a snapshot
+    from just before, `files` are the changes written to the workspace. `conflicts` are files left unchanged because the
+    user changed the same lines, `not_covered` those that no snapshot contains, `copies` the safety copies of such
+    files.
     """
 
     target: int
@@ -421,11 +420,11 @@ class Rewound(EventBase):
 
 
 class Forked(EventBase):
-    """The session continues here as a fork, from its state at event `target` of the session it was forked from.
+    """The session continues from here as a fork of `session`, from its state at event `target`.
 
-    What was running there, or waiting, is not part of the fork, unless it `keeps_run`. `moved_from` is the directory of
-    that session if the fork works in another one, `workspace`, to which the files of that event were copied; the open
-    actions of a run are then proposed again after this event, with the paths of that directory.
+    What was running or pending there is not part of the fork, unless it `keeps_run`. If the fork works in another
+    directory, `workspace`, to which the files of that event were copied, `moved_from` is the directory of `session`;
+    the open actions of a run are then proposed again after this event, with the paths of the new directory.
     """
 
     session: str
@@ -441,7 +440,8 @@ class RunEnded(EventBase):
     reason: RunEnd
     detail: str = ""
     fault: str = ""
-    """The kind of model failure that ended the run, such as "key" for a missing or rejected API key; else empty."""
+    """The kind of model failure that ended the run, such as "key" for a missing or rejected API key; otherwise empty.
+    """
     model: str = ""
     """The model that failed, by its name in the settings, if it was not the session's own."""
 
@@ -452,7 +452,7 @@ ActionEvent: TypeAlias = (
 
 
 class DelegateStep(EventBase):
-    """A step on behalf of the action `action_id`, by the sub-agent whose log is `session`; if that is empty, by a
+    """A step on behalf of the action `action_id`: of the sub-agent whose log is `session`, or, if empty, of an MCP
     server.
     """
 
@@ -493,5 +493,5 @@ def event_from_json(line: str | bytes) -> Event:
 
 @cache
 def _decoder() -> Decoder[Event]:
-    """Return the decoder. It is made on first use, because resolving all annotations would delay the first frame."""
+    """Return the decoder. It is created on first use, because resolving all annotations would delay the first frame."""
     return decoder_of(Event)

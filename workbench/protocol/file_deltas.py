@@ -1,4 +1,4 @@
-"""The file changes in events, whatever the kind of the event."""
+"""Transforms the file changes that an event of any kind contains."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from workbench.protocol.events import ActionAssessed, ActionObserved, Event, Fil
 
 
 def map_deltas(event: Event, change: Callable[[FileDelta], FileDelta]) -> Event:
-    """Return the event with each of its file changes replaced; a sub-agent's step is returned as it is."""
+    """Return the event with `change` applied to each of its file changes; a sub-agent's step is returned unchanged."""
     match event:
         case FilesChanged() | VersionTaken():
             return replace(event, files=tuple(map(change, event.files)))

@@ -10,12 +10,12 @@ HookDecision: TypeAlias = Literal["", "approve", "ask", "deny", "change"]
 
 
 class HookRan(EventBase):
-    """One run of a hook, a program of the user's that is notified of events.
+    """One run of a hook: a program of the user's that is notified of events.
 
-    `event` is the hook event, such as `before_action`, and `about` the number of the log's event that it was given, or
-    0. `exit` is the exit status, negative for a signal, `None` if the workbench ended it; `duration` is in seconds.
-    `decision` is what it decided, and `explanation` its words for that; a run with a `failure` decides nothing.
-    `arguments` are those that it put in the place of the action's, `context` is what the model reads. Secrets are
+    `event` is the hook event, such as `before_action`; `about` is the `seq` of the log's event that the hook was
+    notified of, or 0. `exit` is the exit status, negative for a signal, `None` if the hook did not run or the workbench
+    ended it; `duration` is in seconds. `decision` is the hook's decision, `explanation` its reason as text; a run with
+    a `failure` decides nothing. `arguments` replace those of the action, `context` is text for the model. Secrets are
     masked.
     """
 

@@ -9,7 +9,7 @@ from workbench.protocol.events import FileDelta, Rewound
 from workbench.protocol.risk import Risk
 
 NOT_SAVED = "not saved: "
-"""How the `detail` of an `EngineState` begins while the log cannot be written."""
+"""The prefix of the `detail` of an `EngineState` while the log cannot be written."""
 EnginePhase: TypeAlias = Literal["idle", "thinking", "deciding", "acting"]
 
 
@@ -30,17 +30,17 @@ class ReasoningDelta(LiveBase):
 
 
 class CallProgress(LiveBase):
-    """The tool call that the model is writing; `path` is the file it names, once that has arrived.
+    """The tool call that the model is writing; `path` is the file that it names, empty until that has arrived.
 
-    `command` is its argument of that name if it is one plain word, such as `view`, which shows whether the call reads
-    or edits.
+    `command` is the argument of that name if it is one plain word, such as `view`: it shows whether the call reads or
+    edits.
     """
 
     tool: str
     path: str = ""
     command: str = ""
     size: int = 0
-    """The number of characters of its arguments so far."""
+    """The number of characters of the call's arguments so far."""
 
 
 class ToolOutput(LiveBase):
@@ -65,18 +65,20 @@ class EngineState(LiveBase):
     sandbox_reason: str = ""
     """Why there is no sandbox, or only a partial one, although the settings ask for one."""
     sandbox_limit: str = ""
-    """What the sandbox does not protect: it is partial, or there is too much of it."""
+    """What the sandbox does not protect, because it is only partial or what it should protect is too large; may be
+    empty.
+    """
     sandbox_granted: tuple[str, ...] = ()
-    """The directories that commands may write besides the workspace."""
+    """The directories outside the workspace that commands may write to."""
     sandbox_refused: tuple[str, ...] = ()
-    """A line for each directory that a rule names, and that commands may not write nevertheless."""
+    """A line for each directory that a rule names but that commands may not write to, with the reason."""
     container: str = ""
     """The image of the container in which commands run; empty if there is none."""
     container_phase: Literal["", "starting", "up", "failed"] = ""
     container_failure: str = ""
     """Why the container could not be started."""
     container_network: Literal["", "ask", "none", "open"] = ""
-    """What commands in the container reach, as in the settings."""
+    """The network access of commands in the container, as in the settings."""
     sent: int = 0
     """The last event that the latest request to the model includes: messages up to it are no longer queued."""
 
@@ -88,21 +90,21 @@ class Notice(LiveBase):
 
 
 class PromptReady(LiveBase):
-    """The text of a server's prompt, for the front end that asked for it: the user sees it before it is sent."""
+    """The text of an MCP server's prompt, for the front end that asked for it: the user sees it before it is sent."""
 
     server: str
     text: str
 
 
 class RewindReady(LiveBase):
-    """What a rewind would record now, and the files that it would change, for the front end that asked."""
+    """The event that a rewind would record now, and the file changes it would make, for the front end that asked."""
 
     rewound: Rewound
     deltas: tuple[FileDelta, ...] = ()
 
 
 class ChangesRated(LiveBase):
-    """How dangerous changes are that the user wants to apply, and why, for the front end that asked."""
+    """The risk of the changes that the user wants to apply, and the reasons for it, for the front end that asked."""
 
     risk: Risk
     reasons: tuple[str, ...] = ()
@@ -119,38 +121,42 @@ class MatchingFiles(LiveBase):
 
 
 class ListeningPort(Data):
-    """A port on which a program listens; `host` is the name under which its machine reaches it."""
+    """A port on which a program listens; `host` is the host name that reaches it from the same machine."""
 
     port: int
     host: str
     program: str
-    """The command line."""
+    """The program's command line."""
     is_isolated: bool = False
-    """Whether it is in a network of the sandbox, so that no program outside reaches it."""
+    """Whether the port is inside a sandbox's own network, where no program outside can reach it."""
 
 
 class ListeningPorts(LiveBase):
-    """The ports on which programs of the session's shells listen now, for the front end that asked.
+    """The ports on which programs in the session's shells listen now, for the front end that asked.
 
-    None if the system of the engine does not report them.
+    `ports` is None if the engine's operating system does not report them.
     """
 
     ports: tuple[ListeningPort, ...] | None = None
 
 
 class ControlState(LiveBase):
-    """Whether the front end that receives it is in control, so that it may send commands; until then, it is."""
+    """Whether the front end that receives this is in control and may send commands; it assumes so until it receives
+    one.
+    """
 
     has_control: bool = True
     others: int = 0
     """The number of other front ends attached to the session."""
     is_viewer: bool = False
-    """Whether it can never be in control."""
+    """Whether the receiving front end only shows the session, and can never be in control."""
 
 
 class CheckUnsaved(LiveBase):
-    """The agent is about to read or edit these files: the editor's front end settles with the user what belongs on the
-    disk if the editor has changes that are not saved, and then sends `UnsavedChecked`.
+    """The agent is about to read or edit these files: the editor's front end checks them for unsaved changes.
+
+    If there are any, it settles with the user what belongs on disk; then it sends `UnsavedChecked` with the number
+    `request`.
     """
 
     request: int

@@ -1,4 +1,4 @@
-"""Placeholder lines: an event contains one where it does not store the content of a file."""
+"""Placeholder lines, which an event contains in place of file contents that it does not store."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ from workbench.lazy_pattern import lazy_pattern
 TOO_LARGE: Final = "too large"
 NOT_STORED: Final = "in the file versions"
 READABLE: Final = frozenset({TOO_LARGE, NOT_STORED})
-"""The values of `FileDelta.cut` with which the file versions may hold texts that the event does not."""
+"""The values of `FileDelta.cut` for which a snapshot may contain the text that is missing in the event."""
 _ID_LENGTH: Final = 12
 _LINE: Final = lazy_pattern(rf"\([a-z ]+, [0-9,]+ bytes, ([0-9a-f]{{{_ID_LENGTH}}})\)\n")
 
 
 def placeholder(cut: str, size: int, blob: str) -> str:
-    """Return the placeholder for content that an event does not store; it is different for each content."""
+    """Return the placeholder for content that an event does not store.
+
+    `cut` is the reason, `size` the size in bytes, and `blob` the ID of its git blob, which makes the line unique to the
+    content.
+    """
     return f"({cut}, {size:,} bytes, {blob[:_ID_LENGTH]})\n"
 
 
@@ -25,6 +29,6 @@ def is_placeholder_of(line: str | None, blob: str) -> bool:
 
 
 def blob_in_placeholder(line: str | None) -> str:
-    """Return the first characters of the blob ID in a placeholder; empty for any other line."""
+    """Return the start of the blob ID in a placeholder; empty if the line is not a placeholder."""
     match = _LINE.fullmatch(line or "")
     return match[1] if match else ""

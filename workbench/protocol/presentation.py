@@ -1,4 +1,4 @@
-"""The presentation of a tool's calls in front ends, as plain data."""
+"""How front ends present the calls of a tool, as plain data."""
 
 from __future__ import annotations
 
@@ -9,45 +9,46 @@ import msgspec
 from workbench.protocol.codec import Data, to_plain, without_surrogates
 
 ResultView: TypeAlias = Literal["tail", "head", "changes", "subject", "none"]
-"""The content of a card below its first line: the last or the first lines of the output, the changed lines of the
-files, the main argument itself, or nothing.
+"""What a card shows below its first line: the last or the first lines of the output, the changed lines of the files,
+the main argument itself, or nothing.
 """
 
 
 class Presentation(Data):
-    """The icon, the words and the result view of a tool's calls.
+    """The icon, the texts and the result view that front ends show for a tool's calls.
 
-    It is plain data, so that the log can store it: a session looks the same in every front end, also after its tool was
+    It is plain data, so that the log can store it: a session looks the same in every front end, even after its tool was
     uninstalled.
 
-    `headline`, `title`, `question` and `outcome` are templates. `{name}` stands for an argument (in `outcome`: for a
-    field of the result). A part in square brackets is omitted if one of its fields is missing or empty: `{pattern}[ in
-    {path:path}]`. After a colon, a headline says how to show the value: `path` (relative to the workspace), `lines`
-    (first and last of a range), `exact` (look-alike letters escaped, for executed text) or a number (the most
-    characters). In an outcome, the word after the colon is the noun to count: `{found:file}` is "1 file" or "3 files".
+    `headline`, `title`, `question` and `outcome` are templates. `{name}` stands for an argument of the call (in
+    `outcome`: for a field of the result). A part in square brackets is omitted if one of its fields is missing or
+    empty: `{pattern}[ in {path:path}]`. After a colon comes the format of the value: `path` (relative to the
+    workspace), `lines` (first and last of a range), `exact` (look-alike letters escaped, for executed text) or a number
+    (the maximum length in characters). In `outcome`, the word after the colon is the noun to count: `{found:file}` is
+    "1 file" or "3 files".
     """
 
     icon: str = "◆"
-    """One cell."""
+    """The icon, one terminal cell wide."""
     ascii_icon: str = ""
-    """The icon in a terminal without Unicode, one cell; empty for a similar character, if there is one."""
+    """The icon in a terminal without Unicode, one cell wide; if empty, a similar ASCII character, if there is one."""
     noun: str = ""
-    """The noun for a step in plain mode: "command", "sub-agent"; if empty, the tool's name."""
+    """The noun for a call in plain mode, such as "command" or "sub-agent"; if empty, the tool's name."""
     activity: str = ""
-    """The activity while it runs: "searching"; if empty, "running" and the tool's name."""
+    """The activity while the call runs, such as "searching"; if empty, "running" and the tool's name."""
     headline: str = ""
-    """The call on one line; if empty, the name and the arguments."""
+    """The call on one line; if empty, the tool's name and the arguments."""
     title: str = ""
-    """The title of the call on the screen, as a headline that begins with a verb; if empty, the headline."""
+    """The title of the call on the screen, like `headline` but starting with a verb; if empty, the headline."""
     question: str = ""
-    """The title of the question about the call, in a few words; if empty, "Call" and the tool's name."""
+    """The title of the approval question about the call, in a few words; if empty, "Call" and the tool's name."""
     subject: str = "path"
-    """The argument that the call is about, and that is copied."""
+    """The name of the main argument: what the call is about, and what is copied to the clipboard."""
     outcome: str = ""
     """The result in a few words."""
     result: ResultView = "tail"
     agent: str = ""
-    """The other agent that makes the call itself if it is allowed to; empty for calls that the workbench makes."""
+    """The other agent that makes the call itself once it is allowed; empty for calls that the workbench makes."""
     note: str = ""
     """A remark below the title of the question, such as who makes the call."""
 
@@ -56,7 +57,10 @@ _MOST_CHARACTERS = 1_000
 
 
 def checked_presentation(presentation: object) -> Presentation:
-    """Return a presentation from a third party, checked so that it can be stored. Raises TypeError or ValueError."""
+    """Return a presentation from a third party, checked so that it can be stored.
+
+    Raises TypeError if it is not a `Presentation`, ValueError if it is invalid or too long.
+    """
     if not isinstance(presentation, Presentation):
         raise TypeError(f"a Presentation belongs here, not a {type(presentation).__name__}")
     checked = without_surrogates(msgspec.convert(to_plain(presentation), Presentation))

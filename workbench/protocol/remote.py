@@ -1,4 +1,4 @@
-"""The first line from each side of a session on another machine, before the engine's own lines.
+"""The first line from each side of a connection to a session on another machine, before the engine's own lines.
 
 The two machines may have different versions, so both lines are read leniently: unknown fields are ignored.
 """
@@ -13,16 +13,18 @@ from workbench import __version__
 from workbench.protocol.commands import VERSION
 
 LINE_LIMIT = 64 * 1024
-"""The most bytes of such a line, and of what a login may print before it."""
+"""The maximum number of bytes of the first line, and of what a login may print before it."""
 
 
 class OpenRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
-    """Asks to open a session: a new one with the id `session`, the last one of `directory`, or the one named."""
+    """A request to open a session: a new one with the ID `session`, the last one of `directory`, or the existing
+    `session`.
+    """
 
     ohw: str = __version__
     protocol: int = VERSION
     screen: str
-    """Names the screen: when it connects again, its earlier connection is ended."""
+    """An ID of the screen: when it connects again, its earlier connection is closed."""
     directory: str = ""
     open: Literal["new", "last", "named"] = "named"
     session: str = ""
@@ -35,7 +37,7 @@ class OpenRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False
 
 
 class Opened(msgspec.Struct, frozen=True, kw_only=True, tag_field="remote", tag="opened"):
-    """The session is open; the engine's lines follow, those of events after the requested one first."""
+    """The session is open; the engine's lines follow, starting with the events after the requested `last_seq`."""
 
     ohw: str = __version__
     session: str
@@ -52,7 +54,7 @@ class NotOpened(msgspec.Struct, frozen=True, kw_only=True, tag_field="remote", t
 
 
 def version_problem(request: OpenRequest) -> str:
-    """Return why a screen and this engine cannot talk, and what to do; empty if they can."""
+    """Return why the screen and this engine cannot communicate, and what to do about it; empty if they can."""
     if request.protocol == VERSION:
         return ""
     return (
@@ -62,12 +64,12 @@ def version_problem(request: OpenRequest) -> str:
 
 
 def read_request(line: bytes) -> OpenRequest:
-    """Decode the line of a screen. Raises ValueError."""
+    """Decode the request from a screen. Raises ValueError if it is invalid."""
     return msgspec.json.decode(line, type=OpenRequest)
 
 
 def read_answer(line: bytes) -> Opened | NotOpened:
-    """Decode the line of the other machine. Raises ValueError."""
+    """Decode the answer from the other machine. Raises ValueError if it is invalid."""
     return msgspec.json.decode(line, type=Opened | NotOpened)
 
 

@@ -6,7 +6,7 @@ from workbench.protocol.codec import Data
 
 
 class ResourceText(Data):
-    """A resource of an MCP server as it was read; `error` says why that failed. Images are data URLs."""
+    """A resource of an MCP server as it was read; if that failed, `error` says why. Images are data URLs."""
 
     name: str
     text: str = ""

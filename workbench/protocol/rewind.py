@@ -11,14 +11,14 @@ RewindScope: TypeAlias = Literal["both", "conversation", "files"]
 
 
 REWIND: Final = "rewind"
-"""Stands for the id of an action in the `version_taken` that ends a rewind."""
+"""Takes the place of the action ID in the `version_taken` event that ends a rewind."""
 
 
 class RewoundFile(Data):
     """A file that a rewind changes; `path` is relative to the workspace.
 
-    `before` and `after` are ids of git blobs in the snapshots, empty for no file, and the modes those of `stat`, with
-    the type of the file.
+    `before` and `after` are IDs of git blobs in the snapshots, empty if there is no file; the modes are those of
+    `stat`, including the file type.
     """
 
     path: str
@@ -27,6 +27,6 @@ class RewoundFile(Data):
     mode_before: int = 0
     mode_after: int = 0
     is_merged: bool = False
-    """Whether `after` has changes that the user made later, besides the earlier content."""
+    """Whether `after` merges the earlier content with changes that the user made later."""
     is_overwritten: bool = False
-    """Whether `after` lacks changes that the user made later, as the user chose."""
+    """Whether `after` discards changes that the user made later, as the user chose."""

@@ -6,11 +6,11 @@ from workbench.protocol.codec import Data
 
 
 class StaleFile(Data):
-    """A file that changed since the agent read it: the content it had `seen`, `theirs` on disk, and the one it
-    `wanted`.
+    """A file that changed after the agent had read it.
 
-    The preview merges both changes. `conflicts` counts the places where they overlap, in which the preview has the
-    agent's lines; it is None if they could not be merged and the preview has the agent's whole content.
+    `seen` is the content that the agent read, `theirs` the content on disk, `wanted` the content that the agent would
+    write. The preview merges both changes. `conflicts` counts the places where they overlap, in which the preview has
+    the agent's lines; it is None if they could not be merged and the preview has the agent's whole content.
     """
 
     path: str
@@ -19,4 +19,4 @@ class StaleFile(Data):
     wanted: str
     conflicts: int | None = 0
     by: str = ""
-    """Who changed it, if the log knows: "person" (the user), "other", or "agent" for an earlier action."""
+    """Who changed the file, if the log shows it: "person" (the user), "other", or "agent" for an earlier action."""

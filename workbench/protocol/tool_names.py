@@ -1,4 +1,4 @@
-"""Older names of tools that models still use; the package `tools` registers those of its own tools."""
+"""Former names of tools, which models still use; the package `tools` registers them for its own tools."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ _current: dict[str, str] = {}
 
 
 def register_older_names(names: Mapping[str, str]) -> None:
-    """Register older names of tools, each with the current name."""
+    """Register former names of tools; `names` maps each to the current name."""
     _current.update(names)
 
 
 def current_name(name: str, tools: Container[str]) -> str:
-    """Return the current name of the tool if this is one of its older names, otherwise the name itself."""
+    """Return the current name of the tool if `name` is a former one; otherwise `name` unchanged.
+
+    `tools` are the names of the available tools: one of them always stands for itself.
+    """
     current = _current.get(name, name)
     return current if name not in tools and current in tools else name

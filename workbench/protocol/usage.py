@@ -5,11 +5,11 @@ from __future__ import annotations
 from workbench.protocol.codec import Data
 
 CHARACTERS_PER_TOKEN = 4
-"""For estimates where a provider reports no tokens."""
+"""Used to estimate tokens where a provider reports none."""
 
 
 class Usage(Data):
-    """Tokens of one model call; `None` if the provider reports none."""
+    """The tokens of one model call; a field is `None` if the provider does not report it."""
 
     input: int | None = None
     output: int | None = None
@@ -18,7 +18,7 @@ class Usage(Data):
     """Input tokens written to the provider's cache, which are charged."""
     reasoning: int | None = None
     window: int | None = None
-    """Size of the model's context window in tokens."""
+    """The size of the model's context window in tokens."""
 
 
 class ContextParts(Data):

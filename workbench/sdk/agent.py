@@ -1,4 +1,4 @@
-"""An agent that a program runs in its own process: a session that is driven by `run`, or unit by unit."""
+"""An agent that a program runs in its own process: a session that is driven by `run`, or step by step."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ TERMINATE = "terminate"
 
 
 class ToolCallAgent:
-    """A model with tools in a session of its own.
+    """A model with tools, in a session of its own.
 
-    The session is like one of the app: actions need the same approvals, the user's rules and limits apply, and the log
-    is listed with the user's sessions. Nothing is opened before the first `run`, `step` or `send`; `close`, or the end
-    of a `with`, releases it. One task at a time drives an agent; `send`, `interrupt`, `add_tools` and `remove_tool` may
-    be called meanwhile, from any thread.
+    The session is like one of the app: actions need the same approvals, the user's rules and limits apply, and its log
+    is listed among the user's sessions. The first `run`, `step` or `send` opens the session; `close`, or the end of a
+    `with` block, releases it. Only one task at a time may drive an agent, but `send`, `interrupt`, `add_tools` and
+    `remove_tool` may be called meanwhile, from any thread.
     """
 
     name: str = ""
@@ -73,11 +73,11 @@ class ToolCallAgent:
         description: str = "",
         **settings: Any,
     ) -> None:
-        """Create an agent; without `model` or `tools` it has those of the user's settings.
+        """Create an agent; without `model` or `tools` it uses those of the user's settings.
 
-        All other settings may be given by name, such as `max_steps`, `max_observe` (None is unlimited), `tool_choice`,
-        `mode` or `max_cost`. `approve` decides actions that need an approval and `answer` the agent's questions;
-        without them the run ends at the first. `session` resumes one. Raises UsageError, TypeError or ValueError.
+        Other settings may be passed by name, such as `max_steps`, `max_observe` (None is unlimited), `tool_choice` or
+        `mode`. `approve` decides actions that need an approval, `answer` answers the agent's questions; without them
+        the run ends at the first. `session` is the ID of one to resume. Raises UsageError, TypeError or ValueError.
         """
         options = {**class_options(type(self), ToolCallAgent), **settings}
         options = {ALIASES.get(name, name): value for name, value in options.items()}
@@ -103,8 +103,10 @@ class ToolCallAgent:
         callbacks: Sequence[OnEvent] = (),
         max_steps: int | None = None,
     ) -> None:
-        """Set workspace and limit, and add listeners. Raises UsageError for an invalid limit, or if the session, which
-        determines the first two, is already open.
+        """Set the workspace and the limit of steps, and add functions that are called with every event.
+
+        Raises UsageError for an invalid limit, and if the session is already open, because it keeps its workspace and
+        limits.
         """
         if (workspace is not None or max_steps is not None) and self._driver.opened is not None:
             raise UsageError("this agent has a session, which stays in its workspace and keeps its limits")
@@ -116,31 +118,36 @@ class ToolCallAgent:
 
     @property
     def tools(self) -> ToolCollection:
-        """The tools that the agent was created with; changes apply from its next model call on. Raises UsageError."""
+        """The tools that were passed to the agent; changes apply from its next model call on.
+
+        Raises UsageError if none were passed, so that the agent has the tools of the settings.
+        """
         if self._collection is None:
             raise UsageError("this agent has the tools of the settings file; give it `tools` to change them")
         return self._collection
 
     @property
     def available_tools(self) -> ToolCollection:
-        """The tools of `tools`, under the name that OpenManus uses."""
+        """The same as `tools`; OpenManus programs use this name."""
         return self.tools
 
     def add_tools(self, *tools: Toolish) -> ToolCollection:
-        """Add tools, available from the next model call on. Raises UsageError, TypeError or ValueError."""
+        """Add tools, available from the next model call on; return the collection. Raises UsageError, TypeError or
+        ValueError.
+        """
         return self.tools.add_tools(*tools)
 
     def remove_tool(self, name: str) -> ToolDefinition:
-        """Remove a tool, from the next model call on. Raises UnknownTool."""
+        """Remove a tool, with effect from the next model call on, and return it. Raises UnknownTool."""
         return self.tools.remove_tool(name)
 
     @property
     def session_id(self) -> str:
-        """The id of the session, for `ohw resume`; empty before it is opened."""
+        """The ID of the session, for `ohw resume`; empty before a new session is opened."""
         return self._driver.opened.id if self._driver.opened is not None else self._session_id
 
     def events(self, after: int = 0) -> Iterator[Event]:
-        """Yield the events of the session with numbers above `after`."""
+        """Yield the events of the session whose `seq` is above `after`."""
         return self._driver.open().events(after)
 
     def send(self, prompt: str) -> None:
@@ -152,10 +159,11 @@ class ToolCallAgent:
         self._driver.interrupt()
 
     async def run(self, prompt: str | None = None, *, request: str | None = None) -> RunResult:
-        """Send the prompt, if there is one, and run until the agent is done, needs an approval, or is at a limit.
+        """Send the prompt, if there is one, and run until the agent is done, needs an approval, or reaches a limit.
 
-        `request` is the name of `prompt` in OpenManus. A canceled task interrupts the agent. Raises WorkbenchError if
-        the session cannot be opened, and what the caller's own functions raise, after stopping the agent.
+        `request` is another name of `prompt`, from OpenManus. If the task is canceled, the agent is interrupted. Raises
+        WorkbenchError if the session cannot be opened; an exception of the caller's own functions stops the agent and
+        is raised here.
         """
         return await self._driver.drive(request if prompt is None else prompt, lambda before: False)
 
@@ -164,12 +172,12 @@ class ToolCallAgent:
         return blocking(self.run(prompt, request=request))
 
     async def think(self, prompt: str | None = None) -> bool:
-        """Call the model once; return whether it wants to use tools."""
+        """Call the model once; return whether it has asked for tools."""
         await self._driver.drive(prompt, lambda before: before == "thinking")
         return self._driver.session.phase in OPEN_PHASES
 
     async def act(self) -> RunResult:
-        """Run the actions of the last response, with the approvals they need."""
+        """Run the actions of the last response, asking for the approvals they need; return the outcome so far."""
         session = self._driver.session
         if session.phase not in OPEN_PHASES:
             return self._driver.result()

@@ -1,4 +1,4 @@
-"""Asks the caller's functions about actions that need an approval, and about questions of the agent."""
+"""Asks the caller's functions about actions that need an approval, and about the agent's questions."""
 
 from __future__ import annotations
 
@@ -18,48 +18,52 @@ from workbench.tools.ask_human.question import read_question
 
 @dataclass(frozen=True)
 class ApprovalRequest:
-    """An action that waits for an approval, as the screen would show it."""
+    """An action that needs an approval, with what the screen would show about it."""
 
     tool: str
     arguments: dict[str, Any]
     risk: Risk
     reasons: tuple[str, ...]
-    """Why it has that risk."""
+    """The reasons for the risk rating."""
     rule: str
-    """The mode or rule that asks."""
+    """The mode or rule that requires the approval."""
     summary: str = ""
     thought: str = ""
     preview: tuple[FileDelta, ...] = ()
-    """The changes of files that it would make."""
+    """The file changes that the action would make."""
     working_dir: str = ""
     agent: str = ""
-    """The sub-agent that proposes it; empty for the agent itself."""
+    """The sub-agent that proposes the action; empty for the agent itself."""
     action_id: str = ""
     fingerprint: str = ""
 
 
 Approval: TypeAlias = bool | str | Mapping[str, Any] | None
-"""True approves; False rejects, and so does a text, which the model gets as the reason. A dictionary approves the
-action with these arguments instead. None leaves the question open."""
+"""The answer of an `Approve` function: True approves and False rejects the action; a string rejects it with a reason
+for the model; a dictionary approves the action with these arguments instead. None leaves the question open.
+"""
 Approve: TypeAlias = Callable[[ApprovalRequest], Approval | Awaitable[Approval]]
 Answer: TypeAlias = Callable[[str, tuple[str, ...]], str | Awaitable[str | None] | None]
-"""A function of the agent's question and its options; returns the answer, or None to leave the question open."""
+"""A function that gets the agent's question and the offered answers; it returns the answer, or None
+to leave it open.
+"""
 Apply: TypeAlias = Callable[[Callable[[Session, str], None]], None]
-"""Applies a command to the session that an action belongs to, with the id that the action has there."""
+"""Calls the given function with the session to which an action belongs, and with the action's ID in that session."""
 
 
 class Approver:
-    """Decides open questions with functions of the caller; without a function they stay open."""
+    """Decides open questions by calling the caller's functions; without a function they stay open."""
 
     def __init__(self, approve: Approve | None, answer: Answer | None) -> None:
         self._approve = approve
         self._answer = answer
 
     async def decide(self, action: OpenAction, agent: str, apply: Apply) -> bool:
-        """Ask the function about an action and apply its decision; return whether it made one.
+        """Ask the caller's function about an action and apply its decision; return False if the question stays open.
 
-        Raises CommandError if the decision is not accepted, for example because a rule denies the action, TypeError for
-        an answer of another type, and whatever the function raises; the question then stays open.
+        `agent` is the sub-agent that proposes the action, or an empty string. Raises CommandError if the decision is
+        not accepted, for example because a rule denies the action, TypeError for an answer of an unsupported type, and
+        whatever the function raises; the question then stays open.
         """
         if action.asks_user:
             return await self._respond(action, apply)
@@ -85,7 +89,7 @@ class Approver:
 
 
 def describe_question(action: OpenAction) -> str:
-    """Return one line about the item that waits for the user: an action, or a question of the agent's."""
+    """Return one line about what waits for the user: an action, or a question from the agent."""
     if action.asks_user:
         return first_line(f"the agent asks: {read_question(action.proposed.arguments).text}", 300)
     arguments = cut_middle(json.dumps(action.arguments, ensure_ascii=False), 200)
@@ -94,7 +98,7 @@ def describe_question(action: OpenAction) -> str:
 
 
 def request_for(action: OpenAction, agent: str) -> ApprovalRequest:
-    """Return the request that the caller's function gets; the action must be assessed."""
+    """Return the request for the caller's `approve` function; the action must have been assessed."""
     proposed, assessed = action.proposed, action.assessed
     assert assessed is not None
     return ApprovalRequest(

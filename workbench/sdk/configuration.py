@@ -1,4 +1,4 @@
-"""Turns the arguments of an agent into settings and locations, and into overrides for its session."""
+"""Converts the arguments of an agent to settings and locations, and to overrides for its session."""
 
 from __future__ import annotations
 
@@ -38,14 +38,18 @@ ALIASES: Final = {
     "system_prompt": "instructions",
     "tool_choices": "tool_choice",
 }
-"""Names of OpenHands and OpenManus for arguments that have another name here."""
+"""Argument names of OpenHands and OpenManus, with the names that the arguments have here."""
 _keys: dict[str, str] = {}
 
 
 def settings_for(
     locations: Locations, model: object, options: Mapping[str, Any], mcp: Any, *, has_tools: bool
 ) -> Settings:
-    """Return the user's settings with those of the agent. Raises UsageError, or TypeError for an unknown name."""
+    """Return the user's settings, overridden by the agent's arguments.
+
+    `has_tools` says whether tools were passed, in which case the settings' own tools and servers are not used. Raises
+    UsageError for an invalid value, TypeError for an unknown name.
+    """
     for name in options:
         if name not in declared(Settings) and name != FILTER:
             raise TypeError(f"an agent has no argument {name!r}{near(name, [*declared(Settings), *ALIASES, FILTER])}")
@@ -64,18 +68,23 @@ def settings_for(
 
 
 def _filter_in(flags: dict[str, Any]) -> dict[str, str]:
-    """Take the filter of tools by name out of the arguments and return it. Raises UsageError if it is not a pattern."""
+    """Remove the filter for tool names from the arguments and return it. Raises UsageError if it is
+    not a valid pattern.
+    """
     pattern = flags.pop(FILTER, None)
     return {FILTER: RegularExpression().check(FILTER, pattern)} if pattern else {}
 
 
 def checked(name: str, value: Any) -> Any:
-    """Return the value of a setting. Raises UsageError if it is invalid."""
+    """Return the value converted to that of the setting `name`. Raises UsageError if it is invalid."""
     return declared(Settings)[name].kind.check(name, value)
 
 
 def _flags_of(model: Any) -> dict[str, str]:
-    """Return the settings in a model: a name, an object with name, key and URL, or a model of the caller's."""
+    """Return the settings for a `model` argument: a name, an object with name, API key and URL, or a model object.
+
+    Raises TypeError for anything else.
+    """
     if isinstance(model, str):
         return {"model": model}
     if _is_model(model):
@@ -88,13 +97,13 @@ def _flags_of(model: Any) -> dict[str, str]:
 
 
 def _plain(value: Any) -> Any:
-    """Return the content of a secret that hides it, such as pydantic's, and any other value unchanged."""
+    """Return the content of a secret that hides its value, such as pydantic's, and any other value unchanged."""
     reveal = getattr(value, "get_secret_value", None)
     return reveal() if callable(reveal) else value
 
 
 def class_options(kind: type, base: type) -> dict[str, Any]:
-    """Return the arguments that subclasses of an agent set as attributes of their class, as in OpenManus."""
+    """Return the arguments that subclasses of the agent class `base` set as class attributes, as in OpenManus."""
     names = {*ALIASES, *declared(Settings), FILTER, "instructions", "system_prompt"} - {"tools"}
     options: dict[str, Any] = {}
     for each in reversed(kind.__mro__):
@@ -104,7 +113,7 @@ def class_options(kind: type, base: type) -> dict[str, Any]:
 
 
 def servers_in(mcp: Any) -> dict[str, Any]:
-    """Return the table of servers in a configuration, which may contain it under `mcpServers`. Raises UsageError."""
+    """Return the table of MCP servers in a configuration, which may be nested under `mcpServers`. Raises UsageError."""
     table = mcp.get("mcpServers", mcp) if isinstance(mcp, Mapping) else mcp
     if table is not None and not isinstance(table, Mapping):
         raise UsageError("mcp must be a table of servers, or one with mcpServers")
@@ -114,7 +123,7 @@ def servers_in(mcp: Any) -> dict[str, Any]:
 
 
 def locations_for(data_dir: str | os.PathLike[str] | None) -> Locations:
-    """Return the user's locations; sessions and logs are below `data_dir` if it is given."""
+    """Return the user's locations; with a `data_dir`, sessions and logs are stored in that directory."""
     usual = Locations.from_environment()
     if data_dir is None:
         return usual
@@ -127,7 +136,7 @@ def _is_model(model: object) -> bool:
 
 
 class _SharedModel:
-    """A model of the caller's, which sessions do not close."""
+    """A wrapper of a model that the caller passed; closing it does not close the model."""
 
     def __init__(self, model: Model) -> None:
         self.name = model.name
@@ -137,7 +146,7 @@ class _SharedModel:
         return getattr(self._model, name)
 
     def respond(self, request: ModelRequest, on_delta: Any, cancel: Cancel) -> ModelResponse:
-        """Call the model, without the signatures of fallback models."""
+        """Call the model with the request, without the signatures that other models left in its messages."""
         own = replace(request, messages=signed_for(request.messages))
         return self._model.respond(own, on_delta, cancel)
 
@@ -146,7 +155,7 @@ class _SharedModel:
 
 
 class CallerModels(SessionModels):
-    """The models of the settings, and a model object that the caller passed."""
+    """The models in the settings, and the model object that the caller passed, if any."""
 
     def __init__(self, settings: Settings, model: Model | None) -> None:
         _restore_keys(settings)
@@ -154,14 +163,14 @@ class CallerModels(SessionModels):
         self._own = model
 
     def open_alone(self, name: str | None) -> Model:
-        """Open the model of that name without its fallback models. Raises ModelError."""
+        """Open the model with this name, without its fallback models. Raises ModelError."""
         if self._own is not None and name == self._own.name:
             return _SharedModel(self._own)
         return super().open_alone(name)
 
 
 def _restore_keys(settings: Settings) -> None:
-    """Restore the keys that an earlier agent of this process removed from the environment."""
+    """Restore the API keys that an earlier agent in this process removed from the environment."""
     variables = {settings.api_key_env, *(table.get("api_key_env") for table in settings.models.values())}
     for name in filter(None, variables):
         if name in os.environ:
@@ -171,7 +180,9 @@ def _restore_keys(settings: Settings) -> None:
 
 
 class AgentTools:
-    """The tools of an agent as its session opens them; special tools, such as `finish`, end the run."""
+    """Opens the tools of an agent for its session; a successful call of a special tool, such as
+    `finish`, ends the run.
+    """
 
     def __init__(self, collection: ToolCollection, special: frozenset[str], names: NameFilter) -> None:
         self._collection = collection
@@ -180,7 +191,9 @@ class AgentTools:
         self._opened: SessionTools | None = None
 
     def open(self, context: ToolContext, is_child: bool) -> Selection:
-        """Create the tools; a sub-agent gets its own, without the one that starts sub-agents."""
+        """Create the tools of a session; a sub-agent (`is_child`) gets its own, without the tool
+        that starts sub-agents.
+        """
         opened = self._collection.open(context, is_child=is_child)
         tools = opened.current()
         if is_child:
@@ -190,7 +203,7 @@ class AgentTools:
         return _OpenedTools(_states(self._marked(self._allowed(tools))), (), opened)
 
     def update(self, tools: MutableMapping[str, ToolDefinition]) -> bool:
-        """Bring the session's tools up to date before a model call; return whether they changed."""
+        """Update the session's tools, `tools`, before a model call; return whether they changed."""
         if self._opened is None or not self._opened.update(tools):
             return False
         for name in self._opened.current().keys() - self._allowed(self._opened.current()).keys():
@@ -207,7 +220,7 @@ class AgentTools:
 
 @dataclass(frozen=True)
 class _OpenedTools(Selection):
-    """The tools that a session started with; closing them closes those that were added since, too."""
+    """The tools with which a session started; closing them also closes tools that were added later."""
 
     opened: SessionTools
 
@@ -221,7 +234,7 @@ def _states(tools: Mapping[str, ToolDefinition]) -> tuple[ToolState, ...]:
 
 
 def special_names(tools: Any) -> tuple[frozenset[str], list[Any]]:
-    """Return the names of special tools, and those special tools that were passed as objects."""
+    """Return the names of all special tools, and those of them that were passed as objects."""
     names, others = set(), []
     for each in (tools,) if isinstance(tools, str) else tools:
         if isinstance(each, str):
@@ -242,7 +255,7 @@ def ending(tool: ToolDefinition) -> ToolDefinition:
 
 
 def overrides_for(settings: Settings, model: object, tools: AgentTools | None, instructions: str) -> Overrides:
-    """Return the parts that replace the settings in a session. Raises ModelError."""
+    """Return the models, tools and instructions that replace those of the settings in a session. Raises ModelError."""
     own: Any = model if _is_model(model) else None
     return Overrides(
         models=CallerModels(settings, own),

@@ -1,4 +1,4 @@
-"""A conversation with an agent, as OpenHands programs write it: messages are sent, then it runs."""
+"""A conversation with an agent, as in OpenHands: messages are sent, then the agent runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workbench.sdk.result import RunResult
 
 
 class ToolChoice(StrEnum):
-    """Whether the model calls tools; the name and values are those of OpenManus."""
+    """Whether the model may or must call tools; the name and values are those of OpenManus."""
 
     NONE = "none"
     AUTO = "auto"
@@ -23,15 +23,15 @@ class ToolChoice(StrEnum):
 
 
 def get_logger(name: str) -> logging.Logger:
-    """Return the logger of that name; OpenHands programs import this function."""
+    """Return the logger with this name; OpenHands programs import this function."""
     return logging.getLogger(name)
 
 
 @dataclass(frozen=True)
 class LLM:
-    """A model by name, with its API key and URL; the settings already contain both for saved models.
+    """A model by name, with its API key and URL, which are not needed for a model in the settings.
 
-    `usage_id`, or `service_id` in older programs, is a label of OpenHands for the caller's own use.
+    `usage_id`, or `service_id` in older programs, is a label from OpenHands, for the caller's own use.
     """
 
     model: str
@@ -42,7 +42,7 @@ class LLM:
 
 
 class AgentConversation:
-    """An agent, its workspace, and functions that are called with every event."""
+    """An agent in a workspace, and functions that are called with every event."""
 
     def __init__(
         self,
@@ -53,10 +53,10 @@ class AgentConversation:
         max_iteration_per_run: int | None = None,
         visualize: bool = False,
     ) -> None:
-        """Connect an agent that has not run yet. Raises UsageError for another one.
+        """Create a conversation with an agent that has not run yet.
 
-        `max_iteration_per_run` is `max_steps` of the agent. Nothing is printed, whatever `visualize` is: callbacks get
-        the events.
+        `max_iteration_per_run` sets the agent's `max_steps`. `visualize` has no effect: nothing is printed, and
+        callbacks get the events. Raises UsageError if the agent's session is already open and should be changed.
         """
         self.agent = agent
         self.result: RunResult | None = None
@@ -73,7 +73,7 @@ class AgentConversation:
         self.agent.send(message)
 
     def run(self) -> RunResult:
-        """Run until the agent is done, needs an approval, or is at a limit."""
+        """Run until the agent is done, needs an approval, or reaches a limit."""
         self.result = self.agent.run_sync()
         return self.result
 

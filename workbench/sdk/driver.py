@@ -1,4 +1,4 @@
-"""Drives the session of an agent from the caller's event loop; the units of work run in a thread of their own."""
+"""Drives an agent's session from the caller's event loop; the session's steps run in a separate thread."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ T = TypeVar("T")
 OnEvent = Callable[[Event], Any]
 Opener = Callable[[str, str, Listeners], OpenedSession]
 OPEN_PHASES = ("acting", "deciding")
-"""The phases of a session in which actions of the last response have no result yet."""
+"""The phases of a session in which actions of the last response do not have a result yet."""
 _SUB_AGENT_WAITS = "a sub-agent waits"
 
 
 class Driver:
-    """One session, which is opened by the first message or run, and its listeners."""
+    """Drives one session, which the first message or run opens, and calls the listeners with its events."""
 
     def __init__(self, open_session: Opener, overrides: Callable[[], Overrides], approver: Approver) -> None:
-        """`open_session` gets the first message, the id of a session to resume, or "", and the listeners."""
+        """`open_session` is called with the first message, the ID of a session to resume or "", and the listeners."""
         self.listeners: list[OnEvent] = []
         self.opened: OpenedSession | None = None
         self._open_session = open_session
@@ -47,7 +47,9 @@ class Driver:
         self._is_suspended = False  # questions of sub-agents stay open, until the session is opened again
 
     def open(self, prompt: str = "", session_id: str = "") -> OpenedSession:
-        """Open the session, unless it is open; `prompt` gives a new one its name. Raises WorkbenchError."""
+        """Open the session, unless it is open, and return it; a new session is named after `prompt`. Raises
+        WorkbenchError.
+        """
         with self._opening:
             if self._is_closed:
                 raise UsageError("this agent is closed")
@@ -67,14 +69,16 @@ class Driver:
         return self.open().session
 
     def _reopen(self) -> None:
-        """Open the session again if a run left questions of its sub-agents open."""
+        """Close and open the session again if a run has left questions of sub-agents open."""
         if self._is_suspended and self.opened is not None:
             opened, self.opened, self._is_suspended = self.opened, None, False
             opened.close()
             self.open(session_id=opened.id)
 
     def send(self, prompt: str) -> None:
-        """Send a message with the files that it mentions. Raises WorkbenchError, and TypeError if it is not text."""
+        """Send a message, with the files that it mentions. Raises WorkbenchError, and TypeError if
+        it is not a string.
+        """
         if not isinstance(prompt, str):
             raise TypeError(f"a prompt is a text, not {type(prompt).__name__}")
         opened = self.open(prompt)
@@ -89,10 +93,10 @@ class Driver:
             self.opened.session.interrupt()
 
     async def drive(self, prompt: str | None, is_over: Callable[[str], bool]) -> RunResult:
-        """Send a prompt and run until the session needs the user, or until `is_over` returns True.
+        """Send a prompt, if any, and run until the session needs the user, or until `is_over` returns True.
 
-        `is_over` gets the phase of the session before each unit of work. If this task is canceled, or a function of the
-        caller raises, the agent is interrupted.
+        `is_over` is called after each step, with the phase of the session before that step. If this task is canceled,
+        or a function of the caller raises, the agent is interrupted.
         """
         if self._pump is not None:
             raise UsageError("this agent runs already; send() queues a message for it")
@@ -115,7 +119,7 @@ class Driver:
             self._pump = None
 
     async def _in_thread(self, pump: EventPump, work: Callable[[], T]) -> T:
-        """Return the result of some work in the thread of the session, and deliver its events meanwhile."""
+        """Run `work` in the session's thread and return its result; deliver the session's events meanwhile."""
         with self._opening:
             if self._is_closed:
                 raise UsageError("this agent is closed")
@@ -131,7 +135,7 @@ class Driver:
             raise
 
     async def _decided(self) -> bool:
-        """Ask about the open question of the session; return whether it can continue."""
+        """Ask the caller about the session's open question, if any; return whether the session can continue."""
         session = self.session
         action = session.question
         if action is None:
@@ -150,7 +154,10 @@ class Driver:
                 await result
 
     async def _decide_for_sub_agents(self, delegates: Delegates) -> None:
-        """Ask about the questions of the sub-agents once all of them wait; if none is decided, leave them open."""
+        """Ask the caller about the questions of the sub-agents, once all of them wait for the user.
+
+        If no question is decided, leave them open and suspend the run.
+        """
         questions = [
             (sub_agent, action)
             for sub_agent in delegates.waiting
@@ -194,7 +201,7 @@ class Driver:
 
 
 def _route(delegates: Delegates, name: str) -> Apply:
-    """Return a function that applies a command to the sub-agent with the action of that name."""
+    """Return a function that applies a command to the sub-agent that has the action `name`."""
 
     def apply(command: Callable[[Session, str], None]) -> None:
         delegates.command(name, command)
@@ -203,16 +210,16 @@ def _route(delegates: Delegates, name: str) -> Apply:
 
 
 def _ignore(event: LiveEvent) -> None:
-    """Do nothing with an event that is not stored."""
+    """Ignore an event that is not stored."""
 
 
 def listeners_in(callbacks: OnEvent | Iterable[OnEvent]) -> list[OnEvent]:
-    """Return one function, or a sequence of functions, as a list."""
+    """Return a list of the callbacks, which may be one function or several."""
     return [callbacks] if callable(callbacks) else list(callbacks)
 
 
 def blocking(work: Coroutine[Any, Any, T]) -> T:
-    """Return the result of a coroutine; if this thread runs an event loop, it runs on one in another thread."""
+    """Run a coroutine and return its result; if this thread already runs an event loop, use one in another thread."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class EventPump:
-    """Delivers items that other threads put, in order, to a function that runs in the event loop."""
+    """Passes items from other threads, in order, to `deliver`, a function that runs in the event loop."""
 
     def __init__(self, loop: AbstractEventLoop, deliver: Callable[[Any], Awaitable[None]]) -> None:
         self._loop = loop
@@ -21,7 +21,7 @@ class EventPump:
         self._changed = asyncio.Event()
 
     def put(self, item: object) -> None:
-        """Add an item; called from any thread."""
+        """Add an item; may be called from any thread."""
         self._loop.call_soon_threadsafe(self._add, item)
 
     def _add(self, item: object) -> None:
@@ -29,7 +29,7 @@ class EventPump:
         self._changed.set()
 
     async def result_of(self, future: Future[T]) -> T:
-        """Return the result of a future, or raise its exception; items are delivered while it runs."""
+        """Wait for a future and deliver items meanwhile; return its result, or raise its exception."""
         future.add_done_callback(lambda _: self._changed.set())
         while not future.done():
             await self._changed.wait()
@@ -39,7 +39,7 @@ class EventPump:
         return future.result()
 
     async def drain(self) -> None:
-        """Deliver everything that has been put."""
+        """Deliver all items that have been added."""
         await asyncio.sleep(0)  # items that other threads put earlier have arrived by then
         while self._items:
             await self._deliver(self._items.popleft())

@@ -13,11 +13,11 @@ Reason: TypeAlias = Literal["question"] | RunEnd
 
 @dataclass(frozen=True)
 class RunResult:
-    """How a run ended.
+    """The outcome of a run.
 
-    `reason` is "finished" (a special tool ended the run), "waiting" (the model answered with text), "question" (an
-    action waits for an approval), "limit", "stuck", "interrupted" or "error"; `detail` says more. `cost` is in US
-    dollars, and does not include calls without a known price.
+    `text` is the agent's final answer. `reason` is "finished" (a special tool ended the run), "waiting" (the model
+    answered with text), "question" (an action needs an approval), "limit", "stuck", "interrupted" or "error"; `detail`
+    says more. `steps` counts model calls. `cost` is in US dollars, without calls whose price is unknown.
     """
 
     text: str
@@ -38,18 +38,18 @@ class RunResult:
 
 
 class RunRecord:
-    """Collects the outcome of the current run, event by event."""
+    """Accumulates the outcome of the current run from its events."""
 
     def __init__(self) -> None:
         self.begin()
 
     def begin(self) -> None:
-        """Reset the record at the beginning of a new run."""
+        """Reset the record for a new run."""
         self._answer, self._detail = FinalAnswer(), ""
         self._steps, self._tokens, self._cost = 0, 0, 0.0
 
     def apply(self, event: Event) -> None:
-        """Consume the next event."""
+        """Add the next event of the session."""
         self._answer.apply(event)
         match event:
             case ModelResponded():

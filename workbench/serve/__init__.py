@@ -1,5 +1,5 @@
-"""The web view: the screen in tabs of a browser, each the program itself in a pseudo terminal.
+"""The web view: the screen in browser tabs, each of which runs the program in its own pseudo terminal.
 
-`access` decides who may connect, `terminal` runs the program of one tab, and `server` connects both to a browser. It
-knows nothing of sessions: `ohw serve` names the command that a tab runs.
+`access` decides who may connect, `terminal` runs the program of one tab, and `server` connects both to a browser. The
+package knows nothing about sessions: `ohw serve` passes the command that a tab runs.
 """

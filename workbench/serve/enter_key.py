@@ -1,4 +1,6 @@
-"""Enter on the terminal where the server runs; a service has none, and a job in the background may not read."""
+"""Reads Enter on the terminal in which the server runs; a service has no terminal, and a background
+job may not read.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +10,20 @@ from collections.abc import Callable
 from contextlib import suppress
 
 _WATCH = 0.5
-"""Seconds between two looks; no signal reports that `fg` was used on a job that had not been stopped."""
+"""Seconds between checks; no signal reports that `fg` was used on a job that had not been stopped."""
 
 
 def is_in_foreground() -> bool:
-    """Return whether standard input is a terminal that this process may read; reading any other would stop it."""
+    """Return whether standard input is a terminal that this process may read; reading while in the background would
+    stop it.
+    """
     with suppress(OSError):
         return os.tcgetpgrp(0) == os.getpgrp()
     return False
 
 
 def on_enter(action: Callable[[], None]) -> None:
-    """Call the action for each line on the terminal, also after the shell has brought the process to the foreground."""
+    """Call `action` for each line entered on the terminal, also once the shell moves the process to the foreground."""
     loop = asyncio.get_running_loop()
 
     def read() -> None:

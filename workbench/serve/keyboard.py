@@ -1,4 +1,6 @@
-"""What a browser sends to the program: keys, or for a shared view only those that scroll."""
+"""Filters what a browser sends to the program: all keys except Ctrl+Z, or in a read-only view only
+those that scroll.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +23,12 @@ _SCROLLING = lazy_pattern(
 
 
 def keys(text: str) -> str:
-    """Return the text without Ctrl+Z: a tab has no shell that could continue a program that was stopped."""
+    """Return the input without Ctrl+Z: a tab has no shell that could continue a stopped program."""
     return text.replace(_SUSPEND, "")
 
 
 def scrolling_keys(text: str) -> str:
-    """Return only the keys that move what is shown; letters, clicks and all other keys are dropped."""
+    """Return only the input that scrolls, and reports by the terminal; letters, clicks and all
+    other keys are dropped.
+    """
     return "".join(match.group() for match in _SCROLLING.finditer(text))

@@ -1,4 +1,4 @@
-"""The socket of the server, and why there is none."""
+"""Opens the socket of the server, and explains errors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from workbench.errors import UsageError
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens there. Raises UsageError, which says what to do."""
+    """Return a socket that listens on the host and port. Raises UsageError with advice."""
     try:
         family, _, _, _, endpoint = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         return socket.create_server(endpoint[:2], family=family)

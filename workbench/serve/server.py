@@ -1,7 +1,7 @@
 """The server of the web view: one page, the files it needs, and a connection for each tab.
 
-The terminal in the page is that of textual-serve, with its messages; the program in the tab is not started by it, but
-in a pseudo terminal, so that it is the same program with the same driver as anywhere else.
+The page uses the terminal of textual-serve, and its messages. The program in a tab, however, is started in a pseudo
+terminal, not by textual-serve, so that it is the same program with the same driver as anywhere else.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
 MOST_TABS = 8
 _PROTOCOL = "ohw"
 _COOKIE_SECONDS = 7 * 24 * 3600
-"""Cookies of servers that have ended would fill the header of requests, if the browser kept them."""
+"""How long the browser keeps a cookie; without a limit, the cookies of ended servers would fill the request headers."""
 _LONGEST_MESSAGE = 1 << 20
 _HEARTBEAT = 20.0
 _LEAST_CELLS, _MOST_CELLS = 10, 500
-"""The columns and rows that a terminal may have."""
+"""The minimum and maximum number of columns, and of rows, of a terminal."""
 _PACKAGE_FILES = {
     "textual.js": ("js/textual.js", "text/javascript"),
     "xterm.css": ("css/xterm.css", "text/css"),
@@ -66,7 +66,7 @@ _NOT_STARTED = "\r\n  The program of this tab cannot start: {}\r\n"
 
 @dataclass(frozen=True)
 class ServedView:
-    """The command that each tab runs, and whether tabs only show what it does."""
+    """The command that each tab runs, whether tabs only accept keys that scroll, and how many tabs may be open."""
 
     command: Sequence[str]
     is_read_only: bool = False
@@ -74,7 +74,7 @@ class ServedView:
 
 
 class WebView:
-    """Answers browsers that have opened a link."""
+    """The web application, which serves browsers that have opened a link."""
 
     def __init__(self, view: ServedView, access: Access) -> None:
         self._view = view
@@ -140,7 +140,9 @@ class WebView:
         return _page("")
 
     async def _limit(self, request: web.Request) -> web.StreamResponse:
-        """Answer why one more tab cannot connect, which a browser does not tell the page; nothing if it can."""
+        """Return the reason why no more tabs can connect, or an empty text; browsers hide a failed connection's reason
+        from pages.
+        """
         return web.Response(text=_FULL.format(self._view.most_tabs) if self._is_full else "")
 
     async def _file(self, request: web.Request) -> web.StreamResponse:
@@ -154,7 +156,7 @@ class WebView:
 
     @property
     def _is_full(self) -> bool:
-        """Whether as many tabs are open as may be; one counts until its program has ended."""
+        """Whether the maximum number of tabs is open; a tab is counted until its program has ended."""
         return len(self._tabs) >= self._view.most_tabs
 
     async def _tab(self, request: web.Request) -> web.StreamResponse:
@@ -183,7 +185,7 @@ class WebView:
         return not self._is_full
 
     async def _run(self, connection: web.WebSocketResponse, size: tuple[int, int]) -> None:
-        """Run the program until it ends or the browser leaves."""
+        """Run the program of a tab until it ends or the browser disconnects."""
         try:
             terminal = await TabTerminal.start(self._view.command, *size, os.environ)
         except OSError as error:
@@ -201,7 +203,9 @@ class WebView:
             await connection.close()
 
     def _forward_input(self, terminal: TabTerminal, line: str) -> bool:
-        """Pass on what a browser has sent; return whether it was understood."""
+        """Forward a message from the browser to the program; return False if it is invalid or the
+        program does not read.
+        """
         match _message(line):
             case ["stdin", str(text)]:
                 typed = scrolling_keys(text) if self._view.is_read_only else keys(text)
@@ -222,7 +226,9 @@ class WebView:
 
 
 async def _forward_output(terminal: TabTerminal, connection: web.WebSocketResponse) -> None:
-    """Send the program's output to the browser, no faster than it takes it, and close the connection at its end."""
+    """Send the program's output to the browser, no faster than the browser accepts it; close the
+    connection at its end.
+    """
     try:
         while data := await terminal.read():
             await connection.send_bytes(data)
@@ -243,7 +249,7 @@ def _size(width: object, height: object) -> tuple[int, int]:
 
 
 def _bounded(value: object, default: int) -> int:
-    """Return a number from a browser within the limits of a terminal."""
+    """Return a number from a browser, limited to the size of a terminal; `default` if it is not a number."""
     digits = str(value)
     is_number = digits.isascii() and digits.isdecimal() and len(digits) < 6
     return min(max(int(digits), _LEAST_CELLS), _MOST_CELLS) if is_number else default
@@ -254,7 +260,7 @@ def _own_file(name: str) -> bytes:
 
 
 def _page(key: str) -> web.Response:
-    """Return the page; the key is in the one alone that a link has opened."""
+    """Return the page with this key, which is empty unless a link opened the page."""
     body = _own_file("tab.html").replace(b"{key}", key.encode())
     return web.Response(body=body, content_type="text/html", charset="utf-8")
 
@@ -269,9 +275,9 @@ async def _set_headers(request: web.Request, response: web.StreamResponse) -> No
 
 
 async def run_server(view: ServedView, host: str, listener: socket.socket, announce: Callable[[str], None]) -> int:
-    """Serve on a socket that listens on the host until a signal arrives, and return the exit code.
+    """Serve on the listening socket until a signal arrives, and return the exit code.
 
-    `announce` gets each new link; Enter on the terminal makes another one.
+    `announce` is called with each new link; pressing Enter on the terminal creates another one.
     """
     access = Access(host)
     runner = web.AppRunner(WebView(view, access).application(), access_log=None, shutdown_timeout=1)

@@ -1,4 +1,4 @@
-"""The program of one tab, in a pseudo terminal of its own; it ends with the tab, as if its terminal were closed."""
+"""Runs the program of one tab in its own pseudo terminal; it ends with the tab, as if its terminal were closed."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from pathlib import Path
 from workbench.processes.spawn import start_beside
 
 _PATIENCE = 5.0
-"""Seconds that the program has to end after its terminal was closed."""
+"""Seconds that the program has to end after its terminal was closed; then it is killed."""
 _CHUNK = 1 << 16
 _BACKLOG = 1 << 22
-"""Bytes of input that may wait until the program reads them."""
+"""The maximum number of bytes of input that wait for the program to read them."""
 _OUTER_TERMINAL = (
     *("TMUX", "TMUX_PANE", "STY", "ZELLIJ", "INSIDE_EMACS", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "VTE_VERSION"),
     *("WT_SESSION", "KITTY_WINDOW_ID", "ConEmuANSI", "COLORFGBG", "COLUMNS", "LINES", "SSH_TTY"),
@@ -25,11 +25,11 @@ _OUTER_TERMINAL = (
 
 
 class TerminalFull(Exception):
-    """The program does not read its input."""
+    """The input buffer is full, because the program does not read its input."""
 
 
 class TabTerminal:
-    """A running program and its terminal."""
+    """A running program and its pseudo terminal."""
 
     def __init__(self, process: Process, descriptor: int) -> None:
         self._process = process
@@ -74,14 +74,16 @@ class TabTerminal:
         self._transports = [output, self._input]
 
     async def read(self) -> bytes:
-        """Return what the program has written next; nothing once it has closed the terminal."""
+        """Wait for the program's next output and return it; empty once the program has closed the terminal."""
         try:
             return await self._reader.read(_CHUNK)
         except OSError:  # the kernel's answer when the last process has closed it
             return b""
 
     def write(self, data: bytes) -> None:
-        """Type into the terminal. Raises TerminalFull if the program has not read megabytes of what came before."""
+        """Send input to the program. Raises TerminalFull if more than `_BACKLOG` bytes of earlier input have not been
+        read.
+        """
         if self._input is None or self._input.is_closing():
             return
         if self._input.get_write_buffer_size() > _BACKLOG:
@@ -89,12 +91,12 @@ class TabTerminal:
         self._input.write(data)
 
     def resize(self, columns: int, rows: int) -> None:
-        """Change the size; the kernel notifies the program."""
+        """Change the size of the terminal; the kernel notifies the program."""
         with suppress(OSError, termios.error):  # it has ended
             termios.tcsetwinsize(self._descriptor, (rows, columns))
 
     async def close(self) -> None:
-        """Close the terminal and wait for the program's end, which is forced after a while."""
+        """Close the terminal and wait for the program to end; kill it after `_PATIENCE` seconds."""
         for transport in self._transports:
             if isinstance(transport, asyncio.WriteTransport):
                 transport.abort()
