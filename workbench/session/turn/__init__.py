@@ -1,1 +1,1 @@
-"""One model call: history, context window, condensation; used by the session."""
+"""A turn is one call of the model: the history that is sent, the context window, condensation."""

@@ -1,4 +1,4 @@
-"""Tells the front ends, a few times a second, which tool call the model is writing."""
+"""Reports to the front ends, a few times a second, which tool call the model is writing."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from workbench.llm.model import Delta
 from workbench.protocol.live import CallProgress
 
 INTERVAL: Final = 0.2
-"""The least seconds between two reports about one call."""
+"""The shortest time between two reports about one call, in seconds."""
 _PATH: Final = lazy_pattern(r'"(?:path|file_path|filename)"\s*:\s*("(?:[^"\\]|\\.)*")')
 _COMMAND: Final = lazy_pattern(r'"command"\s*:\s*"([a-z_]{1,20})"')
 
 
 def path_in(arguments: str) -> str:
-    """Return the path in the arguments of a call that is still incomplete; empty if there is none or it is cut."""
+    """Return the path in the arguments of a call, which may still be incomplete; "" if there is no complete path
+    yet.
+    """
     match = _PATH.search(arguments)
     if match is None:
         return ""
@@ -29,13 +31,15 @@ def path_in(arguments: str) -> str:
 
 
 def command_in(arguments: str) -> str:
-    """Return the argument `command` if it is one plain word, such as `view`; otherwise an empty string."""
+    """Return the argument `command` if it is one plain word, such as `view`; otherwise ""."""
     match = _COMMAND.search(arguments)
     return match[1] if match is not None else ""
 
 
 class CallReporter:
-    """Passes on the progress of calls, at most once in `INTERVAL` seconds, and at once when another call begins."""
+    """Reports the progress of calls: at most once in `INTERVAL` seconds for each call, and at once when a new one
+    starts.
+    """
 
     def __init__(self, emit: Callable[[CallProgress], None], clock: Callable[[], float] = time.monotonic) -> None:
         self._emit = emit
@@ -45,7 +49,7 @@ class CallReporter:
         self._due = 0.0
 
     def add(self, delta: Delta) -> None:
-        """Report the progress, unless the call was reported just now; a call without a name is not reported yet."""
+        """Report the progress, unless the call was reported less than `INTERVAL` seconds ago or has no name yet."""
         is_same, self._size = delta.tool == self._tool and delta.size >= self._size, delta.size
         if not delta.tool or (is_same and self._clock() < self._due):
             return

@@ -1,6 +1,6 @@
-"""Condenses the messages to the model: decides when, chooses the part, and calls the model for a summary.
+"""Condenses the messages to the model: decides when and which part, and asks the model for a summary of it.
 
-The summary replaces the middle of the messages; the log keeps everything. It takes the place of one ordinary model
+The summary replaces messages in the middle; the log keeps everything. Condensing takes the place of one ordinary model
 call.
 """
 
@@ -24,12 +24,12 @@ from workbench.session.turn.message_history import MessageHistory, Tagged
 from workbench.session.worker_thread import Job, WorkerThread, run
 
 GRACE = 0.5
-"""Seconds that an interrupted model call may take to end."""
+"""How long an interrupted model call may take to end, in seconds."""
 FIRST_MESSAGES = 4
-"""How many messages at the beginning are never condensed."""
+"""How many messages at the start are never condensed."""
 _FEWEST = 2
 _LONGEST_RECORDS = (200_000, 60_000, 15_000)
-"""Characters of the record to summarize; if one length does not fit, the next shorter one is tried."""
+"""The lengths, in characters, to which the record to summarize is cut; if one does not fit, the next one is tried."""
 NOTHING_TO_CONDENSE = "there is nothing to compact yet: the history is short"
 NOTHING_TO_UNDO = "there is no compaction to undo"
 _NOTHING = "the model wrote no summary of the history; send a message to try again, or choose another model"
@@ -40,7 +40,7 @@ _STILL_FULL = (
 
 
 class CondensableMessages(msgspec.Struct, frozen=True):
-    """Messages that a summary can replace, with the numbers of the first and last events they come from."""
+    """Messages that a summary can replace; `first` and `last` are the lowest and highest numbers of their events."""
 
     first: int
     last: int
@@ -48,7 +48,10 @@ class CondensableMessages(msgspec.Struct, frozen=True):
 
 
 def find_condensable(history: Tagged) -> CondensableMessages | None:
-    """Return the messages between the first ones and the recent half; None if they are too few for a summary."""
+    """Return messages that a summary can replace, or None if there are too few.
+
+    They start after the first `FIRST_MESSAGES` and end before the more recent half of the history, if possible.
+    """
     count = len(history.messages)
     cuts = [cut for cut in _cuts(history) if FIRST_MESSAGES <= cut < count]
     if not cuts:
@@ -67,7 +70,7 @@ def find_condensable(history: Tagged) -> CondensableMessages | None:
 def _cuts(history: Tagged) -> list[int]:
     """Return the indexes at which the history can be cut.
 
-    Every message before a cut comes from an earlier event than every message after it, and no batch is split.
+    All messages before a cut come from earlier events than those after it, and no result is separated from its call.
     """
     before = list(accumulate(history.seqs, max))
     behind = list(accumulate(reversed(history.seqs), min))[::-1]
@@ -98,7 +101,10 @@ def _ends(history: Tagged, cuts: Sequence[int]) -> list[int]:
 
 
 class Condenser:
-    """Condenses one conversation. Raises ModelError if the model fails, CallAbandoned if a call hangs."""
+    """Condenses the messages of one session.
+
+    Its methods raise ModelError if the model fails, and CallAbandoned if an interrupted call does not end in time.
+    """
 
     def __init__(
         self,
@@ -110,7 +116,9 @@ class Condenser:
         *,
         before: Callable[[Reason, Cancel], None] = lambda reason, cancel: None,
     ) -> None:
-        """`before` is called with the reason before the model is asked for a summary."""
+        """`show` is called with the status to show; `before` with the reason, before the model is asked for a
+        summary.
+        """
         self._before = before
         self._log = log
         self._context = context
@@ -119,15 +127,15 @@ class Condenser:
         self._show = show
 
     def before_call(self, model: Model, cancel: Cancel) -> bool:
-        """Condense if necessary; return whether that took the place of the call."""
+        """Condense if necessary; return True if that took the place of the call."""
         with self._log.lock:
             reason = self._context.window.reason(self._limits, self._context.history.length)
         return reason is not None and self._condense(model, reason, cancel)
 
     def after_overflow(self, model: Model, cancel: Cancel) -> bool:
-        """Condense because the request did not fit; return whether that was possible.
+        """Condense because the request did not fit; return False if there is too little to condense.
 
-        Raises ContextOverflow at the second attempt since the user's last message.
+        Raises ContextOverflow if the history was condensed for this reason before, since the user's last message.
         """
         if self._context.window.was_too_full:
             raise ContextOverflow(_STILL_FULL)
@@ -173,7 +181,7 @@ class Condenser:
         return model.respond(summary_request(messages, _LONGEST_RECORDS[-1]), self._on_delta, cancel)
 
     def _on_delta(self, delta: Delta) -> None:
-        """Show retries and waits at once; the summary is shown when it is complete."""
+        """Show retries and waits at once; the text of the summary is not shown while it arrives."""
         if delta.kind == "status":
             self._show(delta.text)
 
@@ -181,7 +189,8 @@ class Condenser:
 def condensation_request(
     history: MessageHistory, *, undo: bool, drop: str = ""
 ) -> CondensingAsked | CondensingUndone | OutputDropped:
-    """Return the event that requests a condensation, undoes the last one, or drops the result of the action `drop`.
+    """Return the event that requests a condensation, undoes the last one (`undo`), or drops the result of the action
+    `drop`.
 
     Raises CommandError if that is impossible.
     """

@@ -35,19 +35,19 @@ Reason: TypeAlias = Literal["asked", "person", "overflow", "tokens", "events"]
 class ContextWindow(msgspec.Struct):
     """How full the model's context window is, and whether the history has to be condensed.
 
-    The cost of an event does not grow with the session.
+    Applying an event takes the same time however long the session is.
     """
 
     was_too_full: bool = False
-    """Whether the history was compacted because of a full window since the user's last message."""
+    """Whether a request did not fit and the history was condensed for that, since the user's last message."""
     _requests: set[str] = msgspec.field(default_factory=set)
-    """Open calls of the tool that requests condensation."""
+    """The action ids of the open calls of the tool with which the agent requests condensation."""
     _is_requested_by_agent: bool = False
     _is_requested_by_user: bool = False
-    """Unlike the agent's request, the user's is not canceled by a response of the model."""
+    """Unlike the agent's request, the user's stays open when the model responds."""
     _is_fresh: bool = False
     _was_undone: bool = False
-    """Whether the user undid a condensation: no limit of the settings may repeat it."""
+    """Whether the user has undone a condensation; then the limits of the settings do not cause another one."""
     _tokens: int = 0
     _characters: int = 0
     _reported_size: int | None = None
@@ -62,7 +62,9 @@ class ContextWindow(msgspec.Struct):
         return limits.context_window or self._reported_size
 
     def reason(self, limits: Limits, length: int) -> Reason | None:
-        """Return why a history of `length` messages must be condensed before the next call; None if it need not be."""
+        """Return why a history of `length` messages must be condensed before the next call, or None if it need not
+        be.
+        """
         if self._is_requested_by_user:
             return "person"
         if self._is_fresh:
@@ -77,7 +79,7 @@ class ContextWindow(msgspec.Struct):
         return "tokens" if full and self.tokens > full else None
 
     def apply(self, event: Event) -> None:
-        """Consume the next event; never raises, whatever the order of events is."""
+        """Apply the next event; never raises, whatever the order of events is."""
         match event:
             case UserMessage():
                 self.was_too_full = False
@@ -121,7 +123,7 @@ def _sent(size: int, limit: int) -> int:
 
 
 class PartCount(msgspec.Struct):
-    """Counts the characters of messages and of tool results; each is measured once, when it is added."""
+    """The characters of messages, attached files and tool results; each message is measured once, when it is added."""
 
     max_observe: int
     _messages: int = 0
@@ -129,7 +131,7 @@ class PartCount(msgspec.Struct):
     _results: int = 0
 
     def apply(self, event: Event) -> None:
-        """Consume the next event; never raises, whatever the order of events is."""
+        """Apply the next event; never raises, whatever the order of events is."""
         match event:
             case UserMessage():
                 self._messages += len(event.text)
@@ -144,7 +146,7 @@ class PartCount(msgspec.Struct):
                 self._results += _sent(len(observed_text(event.observation)), self.max_observe)
 
     def recount(self, messages: Iterable[Message]) -> None:
-        """Measure all messages again after some were replaced by a summary or a notice, or this was undone."""
+        """Measure all messages again, because a summary or a notice has replaced some of them, or was removed again."""
         self._messages = self._files = self._results = 0
         for message in messages:
             if message["role"] == "tool":
@@ -155,10 +157,10 @@ class PartCount(msgspec.Struct):
                 self._messages += _size(message) - files
 
     def parts(self, standing: tuple[int, int], tokens: int | None) -> ContextParts:
-        """Return the tokens of each part of a request.
+        """Return how many tokens each part of a request takes.
 
-        `standing` holds the number of characters in the instructions and in the tool descriptions; `tokens` is the
-        provider's total, if known.
+        `standing` is the number of characters in the instructions and in the tool descriptions; `tokens` is the total
+        that the provider reported, or None to estimate from the characters alone.
         """
         characters = (*standing, self._messages, self._files, self._results)
         share = tokens / max(1, sum(characters)) if tokens is not None else 1 / CHARACTERS_PER_TOKEN
@@ -182,7 +184,7 @@ class ModelContext:
     """The context of model calls: the messages, how full the window is, and the resources still to be read."""
 
     def __init__(self, max_observe: int) -> None:
-        """`max_observe` is the most characters of one result that are sent."""
+        """`max_observe` is the most characters of one result that are sent to the model; 0 means no limit."""
         self._max_observe = max_observe
         self.history = MessageHistory(max_observe)
         self.window = ContextWindow()
@@ -190,14 +192,14 @@ class ModelContext:
         self.sizes = PartCount(max_observe)
 
     def restart(self) -> None:
-        """Return to the state before the first event."""
+        """Reset everything to the state before the first event."""
         assign(self.history, MessageHistory(self._max_observe))
         assign(self.window, ContextWindow())
         assign(self.pending, PendingResources())
         assign(self.sizes, PartCount(self._max_observe))
 
     def apply(self, event: Event) -> None:
-        """Consume the next event; never raises, whatever the order of events is."""
+        """Apply the next event; never raises, whatever the order of events is."""
         self.history.apply(event)
         if event.kind == "action_decided":  # changes nothing in the parts below, and every action has one
             return
@@ -208,5 +210,7 @@ class ModelContext:
             self.sizes.recount(self.history.tagged.messages)
 
     def parts(self, standing: tuple[int, int], tokens: int | None) -> ContextParts:
-        """Return an estimate of the tokens of each part of the next request; the parameters are `PartCount`'s."""
+        """Return an estimate of the tokens in each part of the next request; for the parameters see
+        `PartCount.parts`.
+        """
         return self.sizes.parts(standing, tokens)

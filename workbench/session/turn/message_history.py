@@ -1,4 +1,4 @@
-"""The messages to the model, derived from the log event by event, and the part of them that a summary can replace."""
+"""The messages to the model, derived from the log event by event, with their condensations."""
 
 from __future__ import annotations
 
@@ -58,33 +58,39 @@ _INTRODUCTION = (
 
 
 class Tagged(msgspec.Struct, frozen=True):
-    """Messages and, in parallel, the numbers of the events from which they come."""
+    """Messages and, in parallel, the number of the event that each comes from."""
 
     messages: list[Message]
     seqs: list[int]
 
 
 class LastCondensation(msgspec.Struct, frozen=True):
-    """A condensation that can be undone: its event, the events it replaced, and the messages before it."""
+    """A condensation that can be undone: the number of its event, the first and last event replaced, and the messages
+    before.
+    """
 
     seq: int
     first: int
     last: int
     before: Tagged
     length: int
-    """The number of messages right after it."""
+    """The number of messages that there were right after the condensation."""
 
     def undone(self, now: Tagged, model_since: int) -> Tagged:
-        """Return the messages without this condensation, unsigned if the model has changed since."""
+        """Return the messages `now` as if this condensation had not happened.
+
+        `model_since` is the event that selected the current model. If that was after the condensation, the restored
+        messages lose the signed reasoning of the earlier model.
+        """
         since = slice(self.length, None)
         before = unsigned(self.before.messages) if model_since > self.seq else self.before.messages
         return Tagged([*before, *now.messages[since]], [*self.before.seqs, *now.seqs[since]])
 
 
 def condensed(history: Tagged, first: int, last: int, summary: str) -> Tagged:
-    """Return the messages with the summary in place of the messages from these events.
+    """Return the messages with the summary in place of those from the events `first` to `last`.
 
-    A batch is replaced as a whole or not at all.
+    A response and its results are replaced together or not at all.
     """
     after = Tagged([], [])
     index: int | None = None
@@ -110,7 +116,10 @@ _LONGEST = 2_000_000
 
 
 def arguments_text(text: str) -> str:
-    """Return the arguments as JSON text: unchanged if the model's text is an object, else quoted in an object."""
+    """Return the arguments of a call as the text of a JSON object.
+
+    If the model's text is not an object, return `{}` for an empty text and otherwise an object that quotes the text.
+    """
     try:
         value = json.loads(text, parse_constant=_refuse) if len(text) <= _LONGEST else None
     except (ValueError, RecursionError):
@@ -140,7 +149,7 @@ _NO_NAME_SIGN = lazy_pattern(r"[^A-Za-z0-9_-]")
 
 
 def messages(events: Iterable[Event]) -> list[Message]:
-    """Build the model's messages from these events."""
+    """Return the messages to the model that these events lead to."""
     history = MessageHistory()
     for event in events:
         history.apply(event)
@@ -148,32 +157,32 @@ def messages(events: Iterable[Event]) -> list[Message]:
 
 
 class MessageHistory(msgspec.Struct):
-    """The messages of a session, updated event by event; the cost of an event does not grow with the session."""
+    """The messages of a session, updated event by event; an event takes the same time however long the session is."""
 
     max_observe: int = MAX_OBSERVE
     last_seq: int = 0
     _settled: Tagged = msgspec.field(default_factory=lambda: Tagged([], []))
     _calls: dict[str, str] = msgspec.field(default_factory=dict)
-    """By action id: the call id, of calls without a result."""
+    """The call id by action id, for calls without a result."""
     _positions: dict[str, int] = msgspec.field(default_factory=dict)
-    """By call id: its index among the calls of the last response."""
+    """The index of each call among the calls of the last response, by call id."""
     _ids: set[str] = msgspec.field(default_factory=set)
     _response: ModelResponded | None = None
     _answer: int | None = None
-    """The index of the last response's message as long as it may still get calls: only results come after it."""
+    """The index of the last response's message while it may get more calls: only results came after it."""
     _answer_id: str = ""
     _own: dict[str, str] = msgspec.field(default_factory=dict)
-    """By action id: the user's commands that have no result yet."""
+    """The user's own commands that have no result yet, by action id."""
     _results: dict[str, int] = msgspec.field(default_factory=dict)
-    """By action id: the event with its result."""
+    """The number of the event with the result, by action id."""
     _dropped: set[int] = msgspec.field(default_factory=set)
-    """The events of the results that the user dropped."""
+    """The numbers of the events whose results the user dropped from the context."""
     unsent: list[tuple[int, Message]] = msgspec.field(default_factory=list)
-    """What to send once every call has its result, with the numbers of the events."""
+    """Messages to send once every call has its result, each with the number of its event."""
     _decision_notes: dict[str, str] = msgspec.field(default_factory=dict)
-    """By action id: what the model learns of its decision."""
+    """The note to the model about the decision on an action, by action id."""
     _repair_notes: dict[str, str] = msgspec.field(default_factory=dict)
-    """By action id: how its call was read."""
+    """The note to the model on how a repaired call was read, by action id."""
     _nudge: int = 0
     _model: str = ""
     _model_since: int = 0
@@ -195,11 +204,11 @@ class MessageHistory(msgspec.Struct):
 
     @property
     def tagged(self) -> Tagged:
-        """The current messages, including calls without a result, with the numbers of their events."""
+        """The current messages with the numbers of their events; calls may still be without a result."""
         return self._settled
 
     def apply(self, event: Event) -> None:
-        """Consume the next event; never raises, whatever the order of events is."""
+        """Apply the next event; never raises, whatever the order of events is."""
         self.last_seq = max(self.last_seq, event.seq)
         if isinstance(event, _OfAction):
             self._apply_action(event)
@@ -220,7 +229,7 @@ class MessageHistory(msgspec.Struct):
                 self.unsent = [entry for entry in self.unsent if entry[0] != gone]
 
     def _apply_word(self, event: AgentNudged | FilesChanged | UserCommand | ResourcesRead | HookRan) -> None:
-        """Add a notice to the model; changes by other programs are omitted, as the agent sees them in the files."""
+        """Queue a notice to the model; changes by other programs are omitted, as the agent sees them in the files."""
         if isinstance(event, UserCommand):
             self._own[event.action_id] = event.command
         elif _is_for_model(event):
@@ -256,7 +265,7 @@ class MessageHistory(msgspec.Struct):
         self._answer = self.length - 1
 
     def _signed(self, answer: Message, response_id: str | None = None) -> Message:
-        """Return the message of the last response with the reasoning that its provider wants back."""
+        """Return `answer`, a message of the last response, with the reasoning that its provider expects back."""
         note = self._response
         if note and note.thinking and response_id in (None, note.response_id) and self._is_own(note):
             _sign(answer, note, [dict(block) for block in note.thinking])
@@ -267,9 +276,9 @@ class MessageHistory(msgspec.Struct):
         return answer.seen is None or answer.seen >= self._model_since
 
     def _apply_model(self, event: SessionStarted | SettingsChanged) -> None:
-        """Switch models, and remove the reasoning that only the earlier model can read.
+        """Record a change of the model, and remove reasoning that only the earlier model can read.
 
-        The messages go into a new list, because a running call keeps the old one.
+        The messages go into a new list, because a running call still uses the old one.
         """
         if event.model and event.model != self._model:
             self._model, self._model_since = event.model, event.seq
@@ -277,7 +286,7 @@ class MessageHistory(msgspec.Struct):
             self._answer = None
 
     def _apply_summary(self, event: HistoryCondensed | CondensingUndone | OutputDropped | Rewound | Forked) -> None:
-        """Insert or remove a summary, or drop a result, in a new list: a running call may still hold the old one."""
+        """Apply a condensation, its undoing, a dropped result, a rewind or a fork; a running call keeps its list."""
         if isinstance(event, Rewound | Forked):
             self._apply_rewind(event)
             return
@@ -303,14 +312,14 @@ class MessageHistory(msgspec.Struct):
         self.unsent = without_outputs(self.unsent, seqs)
 
     def droppable(self, action_id: str) -> int:
-        """Return by how many characters the context would shrink without the result of this action."""
+        """Return by how many characters the context would shrink if the result of this action were dropped."""
         seqs = {self._results[action_id]} if action_id in self._results else set()
         entries = [*zip(self._settled.seqs, self._settled.messages, strict=True), *self.unsent]
         mine = [entry for entry in entries if entry[0] in seqs]
         return sum(_length(entry) for entry in mine) - sum(_length(entry) for entry in without_outputs(mine, seqs))
 
     def _apply_rewind(self, event: Rewound | Forked) -> None:
-        """Close the calls without a result, and say what is different now."""
+        """Close the calls without a result, unless the run continues, and queue a note on what is different now."""
         if not event.keeps_run if isinstance(event, Forked) else event.scope != "files":
             self._close_calls(_REWOUND)
             self.unsent = [entry for entry in self.unsent if entry[0] != self._nudge]
@@ -337,9 +346,9 @@ class MessageHistory(msgspec.Struct):
         answer["tool_calls"].append(call)
 
     def _answer_for(self, event: ActionProposed) -> Message:
-        """Return the assistant message that holds the calls of this response.
+        """Return the assistant message of the call.
 
-        The response's first call adds it and closes open calls; so does a call after anything but results.
+        It is new, and open calls were closed, if this is its response's first call or follows anything but results.
         """
         if self._answer is None or self._answer_id != event.response_id:
             self._answer_id = event.response_id
@@ -391,7 +400,7 @@ class MessageHistory(msgspec.Struct):
             self._add_result(action_id, result, self.last_seq)
 
     def _flush_unsent(self, last_seq_sent: int | None) -> None:
-        """Move queued messages after the results; messages from events after `last_seq_sent` stay queued."""
+        """Move queued messages after the results, up to those of event `last_seq_sent`; None moves all of them."""
         now = [entry for entry in self.unsent if last_seq_sent is None or entry[0] <= last_seq_sent]
         self.unsent = [entry for entry in self.unsent if last_seq_sent is not None and entry[0] > last_seq_sent]
         self._answer = None if now else self._answer
@@ -403,7 +412,10 @@ DROPPED = "[The user dropped this output to free up context. Run the call again 
 
 
 def without_outputs(entries: Iterable[tuple[int, Message]], seqs: set[int]) -> list[tuple[int, Message]]:
-    """Return the messages, by event, with a notice in place of the results of these events and their images."""
+    """Return the entries with a notice in place of the results and images that come from the events `seqs`.
+
+    An entry is a message with the number of its event.
+    """
     result: list[tuple[int, Message]] = []
     for seq, message in entries:
         content = message.get("content")

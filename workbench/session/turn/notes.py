@@ -1,4 +1,4 @@
-"""Notes to the model about what the user did: repaired calls, decisions, hooks, reverts, rewinds and forks."""
+"""Notes to the model about repaired calls, decisions, hooks, reverts, rewinds and forks."""
 
 from __future__ import annotations
 
@@ -12,16 +12,21 @@ from workbench.text import cut_middle, visible, well_formed
 
 _NAMED = 10
 _REPORTED_OTHERWISE: Final = ("before_action", "before_asking", "user_message")
-"""The hook events whose denial has its own place: in the result of the action, or before the user."""
+"""The hook events whose denial is reported elsewhere: in the result of the action, or to the user."""
 
 
 def repair_note(event: ActionProposed) -> str:
-    """Return the note that precedes the result of a call that was repaired, which says how the call was read."""
+    """Return the note before the result of a repaired call, which says how the call was read; "" if nothing was
+    repaired.
+    """
     return well_formed(f"[Your call was read with {'; '.join(event.repairs)}.]") if event.repairs else ""
 
 
 def decision_note(event: ActionDecided) -> str:
-    """Return the note that precedes the result of an action: arguments that were changed, and the user's note."""
+    """Return the note before the result of an action: arguments that the user or a hook changed, and the user's note.
+
+    Empty if there is neither.
+    """
     note = []
     if event.edited is not None:
         who = "A hook" if event.by_hook else "The user"
@@ -33,9 +38,10 @@ def decision_note(event: ActionDecided) -> str:
 
 
 def hook_note(event: HookRan) -> str:
-    """Return what the model reads from a hook: its context, and why it objects to something that has happened.
+    """Return the note to the model about a hook that ran: its context, and its objection to something that has
+    happened.
 
-    Empty if there is nothing; why an action was denied is in the action's result.
+    Empty if there is neither. Why a hook denied an action is in the result of that action instead.
     """
     name = visible(event.name, lines=False)
     note = []
@@ -47,9 +53,9 @@ def hook_note(event: HookRan) -> str:
 
 
 def revert_message(event: FilesChanged) -> Message:
-    """Return a message that the user reverted files, or applied changes of another session to them.
+    """Return the message that the user reverted files, or applied changes of another session to them.
 
-    The agent reads their content when needed.
+    It names the files only; the agent reads their content when needed.
     """
     names = [visible(file.path, lines=False) for file in event.files]
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
@@ -59,7 +65,7 @@ def revert_message(event: FilesChanged) -> Message:
 
 
 def fork_message(event: Forked) -> Message:
-    """Return a message that the session continues as a fork, perhaps in another directory."""
+    """Return the message that the session continues as a fork, perhaps in another directory."""
     note = "The user continues the conversation from this point in a new session."
     if event.moved_from:
         before, now = (visible(path, lines=False) for path in (event.moved_from, event.workspace))
@@ -69,7 +75,7 @@ def fork_message(event: Forked) -> Message:
 
 
 def rewind_message(event: Rewound) -> Message:
-    """Return a message that the user moved the session to another state."""
+    """Return the message that the user moved the conversation, the files or both to another state."""
     names = [visible(file.path, lines=False) for file in event.files]
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     listed = f"{', '.join(names[:_NAMED])}{more}"

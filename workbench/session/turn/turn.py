@@ -1,4 +1,4 @@
-"""One model call: sends the messages of the log, records the response and the actions it proposes."""
+"""One model call: sends the messages of the log, and records the response and the actions that it proposes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Responder(Protocol):
 
 
 class ModelTurn:
-    """The model calls of one session; a failure of the model ends the run and is never raised."""
+    """Makes the model calls of one session. A failure of the model ends the run and is not raised."""
 
     def __init__(
         self,
@@ -66,8 +66,8 @@ class ModelTurn:
         resources: ResourceSource | None = None,
         before_compaction: Callable[[Reason, Cancel], None] = lambda reason, cancel: None,
     ) -> None:
-        """`host_of` returns the server of a model if it is not the provider's own; `resources` reads the resources
-        that messages mention; `before_compaction` is called before the history is condensed.
+        """`host_of` returns the host of a model's server, or "" if it is the provider's own; `resources` reads the
+        resources that messages mention; `before_compaction` is called before the history is condensed.
         """
         self._log = log
         self._context = context
@@ -84,14 +84,16 @@ class ModelTurn:
         # The model that is called; empty until a call uses another one than the session's.
         self._asked = ""
         self.sent = 0
-        """The last event that the latest request includes."""
+        """The number of the last event that the latest request includes."""
         self._model = log.state.model
         self._reopened = self._opened_at = 0
         self._thread = WorkerThread("session-model")
         self._condenser = Condenser(log, context, limits, self._thread, self._show, before=before_compaction)
 
     def advance(self, cancel: Cancel) -> None:
-        """Call the model once and record its response, or condense the history; a limit or failure ends the run."""
+        """Call the model once and record its response, or condense the history instead; a limit or a failure ends the
+        run.
+        """
         log, state = self._log, self._log.state
         with log.lock:
             if not state.only_condenses:
@@ -116,7 +118,10 @@ class ModelTurn:
             self._record(response, last_seq, cancel)
 
     def _read_resources(self, cancel: Cancel) -> None:
-        """Read the resources that unsent messages mention; the user can interrupt a server that does not answer."""
+        """Read the resources that unsent messages mention, and record them.
+
+        Raises CallAbandoned if the user interrupts, for example because a server does not answer.
+        """
         source, pending = self._resources, dict(self._context.pending.mentions)
         if source is None or not any(source.is_resource(name) for names in pending.values() for name in names):
             return
@@ -128,7 +133,7 @@ class ModelTurn:
         self._log.commit(*read)
 
     def _call(self, messages: list[Message], last_seq: int, cancel: Cancel) -> ModelResponse | None:
-        """Return the model's response, or None if the history was compacted instead or the call was interrupted."""
+        """Return the model's response, or None if the history was condensed instead or the call was interrupted."""
         model = self._agent.model
         if self._condenser.before_call(model, cancel):
             return None
@@ -147,24 +152,26 @@ class ModelTurn:
             self._asked = ""
 
     def engine_state(self, phase: EnginePhase, detail: str) -> EngineState:
-        """Return the state of the engine as front ends show it, with the model that is called now."""
+        """Return the state of the engine as front ends show it, with the model that is being called."""
         state = self._log.state
         other = self._asked if self._asked != state.asked_model else ""
         host = self._host_of(other or state.asked_model)
         return EngineState(state=phase, detail=detail, queued=state.queued, address=host, model=other, sent=self.sent)
 
     def check_model(self, name: str | None) -> None:
-        """Check that the model of that name, if any, can be opened. Raises ModelError; its message says what to set."""
+        """Check that the model `name` can be opened, if it is not None. Raises ModelError; its message says what to
+        set.
+        """
         if name is not None and self._open_model is not None:
             self._open_model(name).close()
 
     def reopen_model(self) -> None:
-        """Open the model again for the next call, with the keys and saved models that the user has changed."""
+        """Open the model again for the next call, so that changed keys and saved models take effect."""
         self._reload_models()
         self._reopened += 1
 
     def check_images(self, names: Sequence[str], name: str) -> None:
-        """Raise CommandError if there are images and the named model is known not to accept any."""
+        """Raise CommandError if there are images and the model `name` is known not to accept any."""
         if not names or (name != self._model and self._open_model is None):
             return
         if name == self._model or self._open_model is None:
