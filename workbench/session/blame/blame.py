@@ -1,4 +1,4 @@
-"""Says who wrote each line of a file: reads its states from the logs, and follows its lines through them."""
+"""Finds who wrote each line of a file: reads its states from the logs, and follows its lines through them."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from workbench.text import counted, visible_path
 
 _MOST_RENAMES: Final = 20
 _MOST_SOURCES: Final = 20
-"""The most files that are compared with one that was renamed while no session saw it."""
+"""The most deleted files that are considered as the origin of a file that was perhaps renamed outside any session."""
 _SIMILAR: Final = 0.5
-"""The fraction of equal lines from which a new file counts as a renamed one."""
+"""The smallest fraction of equal lines at which a new file is taken for a renamed one."""
 _OLDER: Final = "the file versions of its first sessions were pruned"
 _UNREADABLE: Final = "the session {} cannot be read; if it worked here, its lines count as yours"
 _IGNORED: Final = "git ignores this file, so only the agent's edits of it are recorded"
@@ -48,7 +48,7 @@ _VERSION: Final = lazy_pattern(r"[0-9a-f]{40,64}")
 
 
 class BlamedLine(Struct, frozen=True):
-    """One line of a file, without its end, and who wrote it."""
+    """One line of a file, without its line end, and who wrote it."""
 
     number: int
     text: str
@@ -56,9 +56,10 @@ class BlamedLine(Struct, frozen=True):
 
 
 class Blame(Struct, frozen=True):
-    """The lines of a file; `path` is relative to the workspace, `names` are its earlier paths, the latest first.
+    """Who wrote the lines of a file.
 
-    `notes` are sentences about what could not be read.
+    `path` is relative to the workspace, and so are `names`, its earlier paths, the latest first. `notes` are sentences
+    about what could not be read.
     """
 
     workspace: str
@@ -74,14 +75,14 @@ class Blame(Struct, frozen=True):
 
 
 class _State(Struct, frozen=True):
-    """A state of the file and who made it from the one before."""
+    """A state of the file, and who made it from the state before."""
 
     content: Content
     writer: Writer
 
 
 def blame_file(locations: Locations, workspace: Path, name: str) -> Blame:
-    """Return who wrote each line of a file, named relative to the workspace.
+    """Return who wrote each line of a file; `name` is relative to the workspace.
 
     Raises UsageError if the file has no lines to blame, or no session has worked there.
     """
@@ -95,7 +96,10 @@ def blame_file(locations: Locations, workspace: Path, name: str) -> Blame:
 
 
 def line_range(argument: str, workspace: Path) -> tuple[str, tuple[int, int] | None]:
-    """Return the file of FILE, FILE:LINE or FILE:FROM-TO, and the first and last line; None for all lines."""
+    """Split FILE, FILE:LINE or FILE:FROM-TO into the file and its first and last line; None for all lines.
+
+    An existing file whose name looks like that is taken as the file.
+    """
     match = _RANGE.fullmatch(argument)
     if match is None or os.path.lexists(workspace / argument):
         return argument, None
@@ -103,7 +107,10 @@ def line_range(argument: str, workspace: Path) -> tuple[str, tuple[int, int] | N
 
 
 def lines_between(blame: Blame, lines: tuple[int, int] | None) -> Blame:
-    """Return the blame of some lines, counted from 1, or of all. Raises UsageError if the file does not have them."""
+    """Return the blame of the lines from first to last, counted from 1; None means all.
+
+    Raises UsageError if the file does not have them.
+    """
     if lines is None:
         return blame
     first, last = lines
@@ -150,7 +157,7 @@ def _text_on_disk(workspace: Path, path: Path) -> str:
 
 
 class _Blamer:
-    """One blame of one file."""
+    """Computes the blame of one file, once."""
 
     def __init__(self, locations: Locations, workspace: Path, path: Path, logs: Sequence[BlameLog]) -> None:
         self._locations = locations
@@ -162,7 +169,7 @@ class _Blamer:
         self._doubts: tuple[Doubt, ...] = ()
         self._entries: dict[tuple[str, str, str], Content] = {}
         self._last_blob = ("", "")
-        """The name of the blob that was read last, and its text."""
+        """The hash of the blob that was read last, and its text."""
 
     def blame(self, text: str) -> Blame:
         with closing(Contents(self._blob)) as contents:
@@ -183,7 +190,7 @@ class _Blamer:
         return Blame(str(self._workspace), str(self._path.relative_to(self._workspace)), blamed, names, self._notes())
 
     def _notes(self) -> tuple[str, ...]:
-        """Return why lines may not be traced, each reason once."""
+        """Return the reasons why lines may not be traced, each once."""
         doubts = (*self._doubts, *(doubt for log in self._logs for doubt in log.doubts))
         return tuple(dict.fromkeys(doubt.reason for doubt in doubts))
 
@@ -204,7 +211,7 @@ class _Blamer:
         return False
 
     def _records(self, text: str, contents: Contents) -> list[FileChangeRecord]:
-        """Return the changes of the file in order, those under its earlier paths included."""
+        """Return the recorded changes of the file in order, including those under its earlier paths."""
         records: list[FileChangeRecord] = []
         path, until = str(self._path), datetime.now(UTC)
         for _ in range(_MOST_RENAMES):
@@ -225,12 +232,15 @@ class _Blamer:
         return records
 
     def _changes(self, path: str, until: datetime) -> list[FileChangeRecord]:
-        """Return the changes of a path that the logs have, in order."""
+        """Return the changes of a path that the logs contain, up to a time, in order."""
         changes = (each for log in self._logs for each in changes_of(log, path) if _at(each) <= until)
         return _without_doubles(sorted(changes, key=lambda each: (_at(each), each.writer.seq)))
 
     def _moved_from(self, path: str, oldest: Content, until: datetime, contents: Contents) -> tuple[str, Content]:
-        """Return the file, now gone, that was renamed to the path while no session saw it, and its last content."""
+        """Return the deleted file that was renamed to `path` outside any session, with its last content.
+
+        The path is empty if no file is similar enough.
+        """
         gone = {each for log in self._logs for each in changed_paths(log) if not os.path.lexists(each)} - {path}
         suffix = Path(path).suffix
         likely = sorted(gone, key=lambda each: (Path(each).name != Path(path).name, Path(each).suffix != suffix, each))
@@ -238,7 +248,7 @@ class _Blamer:
         return most_similar(_text_or_none(contents, oldest) or "", last, contents)
 
     def _is_in_first(self, path: str) -> bool:
-        """Return whether the file is in the oldest version of its directory."""
+        """Return whether the oldest file version of the directory has the file; False if that cannot be read."""
         with suppress(SnapshotError, StopIteration):
             log, _, version = next(self._versions())
             return bool(self._in_version(log.workspace, version, os.path.relpath(path, log.workspace)).key)
@@ -263,21 +273,26 @@ class _Blamer:
         return states
 
     def _changed_at(self, after: datetime | None) -> datetime:
-        """Return when the file was last written, as far as that may be after its last recorded change."""
+        """Return when the file was last written, but no earlier than `after`, its last recorded change."""
         at = datetime.now(UTC)
         with suppress(OSError, ValueError, OverflowError):
             at = min(at, datetime.fromtimestamp(self._path.stat().st_mtime, UTC))
         return max(at, after) if after is not None else at
 
     def _unrecorded(self, first: datetime | None, last: datetime) -> Writer:
-        """Return the writer of a change that no session recorded: the user, unless a session may lack it."""
+        """Return the writer of a change between two times that no session recorded.
+
+        That is the user, or another program; "unknown" if a session may have failed to record it.
+        """
         for doubt in (*self._doubts, *(doubt for log in self._logs for doubt in log.doubts)):
             if doubt.first <= last and (first is None or first <= doubt.last):
                 return Writer("unknown", last, reason=doubt.reason)
         return Writer("outside", last)
 
     def _base(self, records: Sequence[FileChangeRecord]) -> _State:
-        """Return the state before the first change, as the oldest snapshot has it or as the change itself says."""
+        """Return the state before the first change: from the oldest readable file version before it, or else from its
+        record.
+        """
         name = self._names[-1] if self._names else str(self._path)
         first = records[0] if records else None
         versions = list(self._versions())
@@ -296,7 +311,10 @@ class _Blamer:
         return _State(Content("disk" if not versions else "none"), Writer("unknown", reason=reason))
 
     def _in_version(self, directory: str, version: str, path: str) -> Content:
-        """Return the content of a file in a version, without a key if it had none. Raises SnapshotError."""
+        """Return the content of a file in a file version; without a key if the version does not have it.
+
+        Raises SnapshotError.
+        """
         name = directory, version, path
         if name not in self._entries:
             if not _VERSION.fullmatch(version):
@@ -309,7 +327,7 @@ class _Blamer:
         return self._entries[name]
 
     def _repository(self, directory: str) -> SnapshotRepository:
-        """Return the file versions of a directory. Raises SnapshotError if there are none."""
+        """Return the repository with the file versions of a directory. Raises SnapshotError if there is none."""
         if directory not in self._repositories:
             repository = SnapshotRepository(self._locations, Path(directory), "blame")
             if not (repository.directory / "HEAD").is_file():
@@ -333,7 +351,7 @@ def _at(record: FileChangeRecord) -> datetime:
 
 
 def _without_doubles(records: Sequence[FileChangeRecord]) -> list[FileChangeRecord]:
-    """Leave out what a session saw as a change by another program if it was an action of another session."""
+    """Return the records without those that repeat an action of another session as a change by another program."""
 
     def is_double(index: int, record: FileChangeRecord) -> bool:
         if record.writer.kind != "outside":
@@ -350,12 +368,17 @@ def _without_doubles(records: Sequence[FileChangeRecord]) -> list[FileChangeReco
 
 
 def _source_of(created: FileChangeRecord, contents: Contents) -> tuple[str, Content]:
-    """Return which of the deleted files the created one was before, and its content; empty if it is a new one."""
+    """Return which of the deleted files was renamed to the created one, with its content; the path is "" if none
+    was.
+    """
     return most_similar(_text_or_none(contents, created.after) or "", dict(created.deleted), contents)
 
 
 def most_similar(text: str, files: Mapping[str, Content], contents: Contents) -> tuple[str, Content]:
-    """Return the file that shares the most lines with the text, and its content; empty if that are too few."""
+    """Return the file that shares the most lines with the text, and its content.
+
+    The path is empty if no file shares at least `_SIMILAR` of them.
+    """
     lines = frozenset(split_lines(text))
     best, most = ("", Content()), _SIMILAR
     for path, content in files.items():
@@ -374,7 +397,10 @@ def _text_or_none(contents: Contents, content: Content) -> str | None:
 
 
 def _readable(states: Sequence[_State], contents: Contents) -> list[_State]:
-    """Leave out states whose content is gone; what they introduced, or the next one, cannot be traced."""
+    """Return the states without those whose content is gone.
+
+    The next state gets an unknown writer, because its lines may come from the omitted one.
+    """
     readable: list[_State] = []
     reason = ""
     for state in states:

@@ -45,10 +45,11 @@ WriterKind: TypeAlias = Literal["agent", "user", "outside", "before", "unknown"]
 
 
 class Writer(Struct, frozen=True):
-    """Who made a change of the file: the agent, or the user, by a command or in the app.
+    """Who made a change of the file.
 
-    "outside" is a change by another program, or one of which no session knows; it counts as the user's. "before" are
-    the lines that no recorded change introduced, and "unknown" those that cannot be traced, for the `reason`.
+    "agent" is an action; "user" is the user's command, or a change made in the app. "outside" is a change by another
+    program, or one that no session recorded; it is shown as the user's. "before" stands for lines that no recorded
+    change introduced, and "unknown" for those that cannot be traced; `reason` says why.
     """
 
     kind: WriterKind
@@ -57,7 +58,7 @@ class Writer(Struct, frozen=True):
     seq: int = 0
     action_id: str = ""
     delegate: str = ""
-    """The log of the sub-agent that acted; empty for the agent of the session."""
+    """The id of the log of the sub-agent that acted; empty for the session's own agent."""
     reason: str = ""
 
 
@@ -65,25 +66,25 @@ class Content(Struct, frozen=True):
     """The text of a file in one state: in memory, in a session file, or in the file versions of a directory."""
 
     key: str = ""
-    """The same for equal contents; empty for no file."""
+    """Identifies the content: equal keys mean equal texts. Empty if there is no file."""
     text: str | None = None
     log: Path | None = None
     directory: str = ""
 
 
 class FileChangeRecord(Struct, frozen=True):
-    """A change of one file as a log has it; `path` is absolute."""
+    """A change of one file as a log records it; `path` is absolute."""
 
     path: str
     before: Content
     after: Content
     writer: Writer
     deleted: tuple[tuple[str, Content], ...] = ()
-    """For a file that was created, those that the same event deleted: it may have been one of them."""
+    """If the change created the file: the files that the same event deleted, as it may be a renamed one of them."""
 
 
 class Doubt(Struct, frozen=True):
-    """A time in which a change of the file may not be recorded, and why."""
+    """A period in which a change of the file may be missing from the logs, and why."""
 
     first: datetime
     last: datetime
@@ -97,9 +98,9 @@ class BlameLog(Struct):
     workspace: str
     started: datetime
     events: str = "main.events"
-    """The table with the events that belong to this session alone, or with those that a fork elsewhere shares."""
+    """The table to query: this session's own events, or also those that a fork in another directory shares."""
     moves: tuple[tuple[int, int, str], ...] = ()
-    """First and last shared event and the directory in which they happened, if it is another one."""
+    """For shared events from another directory: the first and last of them, and that directory."""
     versions: tuple[tuple[datetime, str], ...] = ()
     doubts: tuple[Doubt, ...] = ()
 
@@ -110,10 +111,10 @@ class BlameLog(Struct):
 
 
 def logs_above(locations: Locations, file: Path) -> tuple[list[BlameLog], list[str]]:
-    """Return the sessions of the user that worked in a directory above the file, in the order of their start.
+    """Return the sessions that worked in a directory above the file, in the order of their start.
 
-    Those of sub-agents are not among them: their actions are in the log of the session that started them. The second
-    list names the sessions of which not even the directory can be read.
+    Sub-agents' sessions are omitted, because the session that started them records their actions. The second list has
+    the ids of sessions that cannot be read at all, so that even their directory is unknown.
     """
     logs: list[BlameLog] = []
     unreadable: list[str] = []
@@ -147,7 +148,7 @@ def _add_moves(log: BlameLog) -> None:
 
 
 def _add_versions(log: BlameLog, store: Store) -> None:
-    """Read which versions there are, and when changes may be missing from the log."""
+    """Add the log's first file version, and the periods in which changes may be missing from the log."""
     first = last = log.started
     try:
         count, highest, end = next(store.query(_COUNT))
@@ -171,7 +172,9 @@ _FOREVER: Final = datetime.fromisoformat("9999-12-31T00:00:00+00:00")
 
 
 def changes_of(log: BlameLog, path: str) -> list[FileChangeRecord]:
-    """Return the changes of a file that the log has, in order; what cannot be read is added to the log's doubts."""
+    """Return the changes of a file that the log contains, in order; if it cannot be read, a doubt is added to the
+    log.
+    """
     names = [path, *(f"{before}{path[len(log.workspace) :]}" for _, _, before in log.moves)]
     condition = " OR ".join(["instr(json, ?) > 0"] * len(names))
     records: list[FileChangeRecord] = []
@@ -191,7 +194,7 @@ def changes_of(log: BlameLog, path: str) -> list[FileChangeRecord]:
 
 
 def changed_paths(log: BlameLog) -> list[str]:
-    """Return the paths of all files whose changes the log has, as far as they can be read."""
+    """Return the paths of all files of which the log contains a change; empty if it cannot be read."""
     try:
         with Store.open(log.path, readonly=True) as store:
             return [str(path) for (path,) in store.query(_PATHS.format(events=log.events)) if path]
@@ -210,14 +213,14 @@ def _by_user(record: FileChangeRecord) -> FileChangeRecord:
 
 
 class _RowReader:
-    """Reads the rows of one log that mention a file."""
+    """Reads changes of one file from the rows of one log."""
 
     def __init__(self, log: BlameLog, path: str) -> None:
         self._log = log
         self._path = well_formed(path)
 
     def records(self, seq: int, at: str, kind: str, row: str, parts: str | None) -> Iterator[FileChangeRecord]:
-        """Yield the changes of the file in one event."""
+        """Yield the changes of the file in one event; the parameters are the columns of its row."""
         payload: dict[str, Any] = json.loads(row)
         base: list[str | int] = []
         writer = self._writer(seq, at, kind, payload)
@@ -248,7 +251,7 @@ class _RowReader:
                 yield self._name(seq, file["path"]), content(number, "before")
 
     def _name(self, seq: int, path: str) -> str:
-        """Return the path of a file in the directory of the session."""
+        """Return the path of a file, moved to the session's directory if the event happened in another one."""
         for first, last, before in self._log.moves:
             if first <= seq <= last and path.startswith(f"{before}/"):
                 return f"{self._log.workspace}{path[len(before) :]}"
@@ -276,17 +279,19 @@ class _RowReader:
 
 
 class Contents:
-    """Reads the texts of states; only the last few session files stay open."""
+    """Reads the texts of states; keeps at most `_MOST_OPEN` session files open."""
 
     _MOST_OPEN: Final = 4
 
     def __init__(self, from_versions: Callable[[str, str], str]) -> None:
-        """`from_versions` returns the text of a blob in the file versions of a directory. Raises WorkbenchError."""
+        """`from_versions` returns the text of a blob, given the directory and the blob's hash, or raises
+        WorkbenchError.
+        """
         self._from_versions = from_versions
         self._stores: dict[Path, Store] = {}
 
     def text(self, content: Content) -> str:
-        """Return the text; empty for no file and for one that is not text. Raises WorkbenchError if it is missing."""
+        """Return the text; "" if there is no file or it is not text. Raises WorkbenchError if the text is missing."""
         if content.text is not None:
             return content.text
         source, _, name = content.key.partition(" ")

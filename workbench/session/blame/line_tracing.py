@@ -1,7 +1,7 @@
 """Follows the lines of a file back through its earlier states, by content, to the state that introduced each line.
 
-A line that a change brings back continues where it was last removed: what a rebase, a stash, a revert or a rewind
-restores, and what an edit moves, still belongs to whoever wrote it first.
+If a change restores a line that was removed before, the line is followed from its removal: what a rebase, a stash, a
+revert or a rewind restores, and what an edit moves, still belongs to whoever wrote it first.
 """
 
 from __future__ import annotations
@@ -13,38 +13,45 @@ from workbench.diff.hunks import common_ends, split_lines
 from workbench.diff.line_matching import Block, matching_blocks
 
 _SIGNIFICANT: Final = 12
-"""The fewest letters and digits of lines that are recognized elsewhere; a lone brace or blank line is not."""
+"""The fewest letters and digits that lines must have together to be recognized elsewhere; a lone brace has too few."""
 _NONE: Final = -1
 
 
 class _Changed(NamedTuple):
-    """The lines that differ between two states, without their ends, after `head` equal lines."""
+    """The lines in which two states differ, without their line ends; `head` equal lines precede them."""
 
     head: int
     old: list[str]
     new: list[str]
     blocks: list[Block]
-    """The equal lines among them, counted from `head`."""
+    """The equal lines among `old` and `new`, counted from their start."""
 
 
 class LineTracer:
-    """Traces the lines of the last of some states, the oldest first; equal keys mean equal texts."""
+    """Traces the lines of a file's last state back through its earlier states."""
 
     def __init__(self, keys: Sequence[str], text_of: Callable[[int], str]) -> None:
-        """`text_of` returns the text of a state; it is called for one after the other, from the last to the first."""
+        """`keys` identify the states from the oldest to the last; equal keys mean equal texts.
+
+        `text_of` returns the text of the state with an index; it is called for one state after the other, the last one
+        first.
+        """
         self._keys = keys
         self._text_of = text_of
         self._read = (0, "")
-        """The number of the state that was read last, and its text."""
+        """The index of the state that was read last, and its text."""
         self._first: dict[str, int] = {}
         for index, key in enumerate(keys):
             self._first.setdefault(key, index)
         self._lines = [_stripped(line) for line in split_lines(text_of(len(keys) - 1))]
         self._contents = frozenset(self._lines)
         self._live: dict[int, list[int]] = {len(keys) - 1: list(range(len(self._lines)))}
-        """For states still to be visited, the number of the traced line at each of their lines, or _NONE."""
+        """By index of a state still to be visited: for each of its lines, the number of the traced line there, or
+        _NONE.
+        """
         self._pending: dict[int, str] = {}
-        """The traced lines that a visited change introduced, unless an older state has them too."""
+        """By number, the traced lines that a visited change introduced; an older state may turn out to have them too.
+        """
 
     def origins(self) -> list[int]:
         """Return, for each line, the index of the state that introduced it; 0 is the oldest state."""
@@ -61,7 +68,7 @@ class LineTracer:
         return origins
 
     def _step(self, index: int, live: list[int] | None, origins: list[int]) -> None:
-        """Follow the lines of a state to the one before it."""
+        """Follow the lines of the state `index` to the state before it."""
         text = self._read[1] if self._read[0] == index else self._text_of(index)
         before = self._text_of(index - 1)
         self._read = index - 1, before
@@ -89,7 +96,7 @@ class LineTracer:
 
     @staticmethod
     def _matched(changed: _Changed, live: list[int]) -> list[int]:
-        """Return the traced line at each line of the older state."""
+        """Return, for each line of the older state, the number of the traced line there, or _NONE."""
         inner = [_NONE] * len(changed.old)
         for old, new, size in changed.blocks:
             inner[old : old + size] = live[changed.head + new : changed.head + new + size]
@@ -97,14 +104,14 @@ class LineTracer:
 
     @staticmethod
     def _introduced(changed: _Changed, live: list[int]) -> list[int]:
-        """Return the traced lines that the older state does not have."""
+        """Return the numbers of the traced lines that the older state does not have."""
         inner = live[changed.head : changed.head + len(changed.new)]
         for _, new, size in changed.blocks:
             inner[new : new + size] = [_NONE] * size
         return [line for line in inner if line != _NONE]
 
     def _claims(self, changed: _Changed) -> dict[int, int]:
-        """Return the pending lines that the change removed, by their position in the older state."""
+        """Return the numbers of the pending lines that the change removed, by their position in the older state."""
         removed = dict(enumerate(changed.old))
         for old, _, size in changed.blocks:
             for at in range(old, old + size):

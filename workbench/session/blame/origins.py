@@ -1,4 +1,4 @@
-"""Describes the actions that wrote lines: the call, the user's message behind it, the model and the decision."""
+"""Describes the actions that wrote lines: the call, the user's message that led to it, the model and the decision."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ ORDER BY seq"""
 
 
 class Approval(Struct, frozen=True):
-    """Who or what allowed an action: the user, a rule or the mode, which `rule` names."""
+    """Who or what approved an action: the user, or a rule or a mode, which `rule` names."""
 
     by: str
     rule: str = ""
     is_edited: bool = False
-    """Whether the user edited what the agent proposed."""
+    """Whether the arguments that the agent proposed were edited."""
     is_partial: bool = False
-    """Whether the user accepted only a part of it."""
+    """Whether only a part of the change was accepted."""
 
 
 class Origin(Struct, frozen=True):
-    """What a log has about the action or command of a writer; strings are unescaped.
+    """What a log contains about the action or command of a writer; its strings are not yet made safe to show.
 
     `title` is the session's: the user's name for it, or else its first message.
     """
@@ -65,11 +65,14 @@ class Origin(Struct, frozen=True):
     call: ActionProposed | None = None
     approval: Approval | None = None
     command: str = ""
-    """The user's own command; empty for an action of the agent."""
+    """The shell command, if it was the user's own; empty for an action of the agent."""
 
 
 def origins_of(locations: Locations, writers: Iterable[Writer]) -> dict[Writer, Origin]:
-    """Return what the logs have about these writers; nothing about those that no session names or can show."""
+    """Return what the logs contain about these writers.
+
+    Writers without a session, and those whose session cannot be read, are missing from the result.
+    """
     by_session: dict[str, list[Writer]] = {}
     for writer in writers:
         if writer.session:
@@ -87,7 +90,7 @@ def origins_of(locations: Locations, writers: Iterable[Writer]) -> dict[Writer, 
 
 
 class _Entry(NamedTuple):
-    """A row of the index: an event of the log, or of a sub-agent whose log is `delegate`."""
+    """A row of the index: an event of the session, or of the sub-agent whose log has the id `delegate`."""
 
     seq: int
     delegate: str
@@ -102,7 +105,7 @@ class _Entry(NamedTuple):
 
 
 class _LogIndex:
-    """The numbers of the events of one log that say what its actions did."""
+    """An index of one log: the numbers of the events that describe its actions."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -134,7 +137,7 @@ class _LogIndex:
         return next((each for each in reversed(entries) if each.seq <= until), None)
 
     def origin(self, writer: Writer) -> Origin:
-        """Return what the log has about a writer."""
+        """Return what the log contains about a writer."""
         if not writer.action_id:
             return Origin(self._title)
         entry = self._last(writer.delegate, "action_proposed", writer.action_id, writer.seq)
@@ -154,7 +157,7 @@ class _LogIndex:
         )
 
     def _prompt(self, until: int) -> str:
-        """Return the last message that the model had read."""
+        """Return the user's last message up to the event `until`."""
         at = bisect_right(self._messages, until)
         seq = self._messages[at - 1] if at else 0
         if seq not in self._prompts:
