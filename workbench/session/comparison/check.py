@@ -1,4 +1,4 @@
-"""Runs a command of the user's, such as a test suite, on the files that a session ends with, in a scratch copy."""
+"""Runs a command of the user's, such as a test suite, in a scratch copy of the files that a session ends with."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from workbench.session.workspace.repository import SnapshotError
 LONGEST: Final = 600.0
 """The most seconds that a check may take."""
 _END_OF_OUTPUT: Final = 4_000
-"""How many bytes at the end of the output are part of the result."""
+"""How many bytes from the end of the output are part of the result."""
 _READ: Final = 65_536
 
 
@@ -31,20 +31,20 @@ class CheckResult(Struct, frozen=True):
     code: int | None
     seconds: float
     output: str
-    """The end of its output, standard error included."""
+    """The end of the command's output, including standard error."""
     is_confined: bool
-    """Whether the system kept it from writing outside the scratch directory."""
+    """Whether the system prevented the command from writing outside the scratch directory."""
 
     @property
     def passed(self) -> bool:
-        """Whether the command succeeded."""
+        """Whether the exit code is 0."""
         return self.code == 0
 
 
 def run_check(locations: Locations, state: FinalState, command: str, cancel: Cancel) -> CheckResult:
     """Run a shell command in a scratch copy of a session's final files, with a home directory of its own.
 
-    Its programs can write nowhere else, where the system can enforce that. Raises SnapshotError or OSError.
+    Where the system can enforce it, its programs cannot write elsewhere. Raises SnapshotError or OSError.
     """
     with scratch_directory() as directory:
         scratch = Scratch(directory, locations, state.workspace, state.session)
@@ -64,7 +64,7 @@ def run_check(locations: Locations, state: FinalState, command: str, cancel: Can
 
 
 def _run(command: str, directory: Path, cancel: Cancel) -> tuple[int | None, str]:
-    """Run a command to its end or until it takes too long; return its exit code, and the end of its output."""
+    """Run a command until it ends, is canceled or takes too long; return its exit code and the end of its output."""
     process = SupervisedProcess(["/bin/sh", "-c", command], directory, joined=True)
     timer = threading.Timer(LONGEST, process.hang_up)
     timer.start()

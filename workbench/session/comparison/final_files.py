@@ -1,4 +1,4 @@
-"""The files that sessions end with, as their last snapshots hold them, and how those of two sessions differ."""
+"""The files that sessions end with, from their last snapshots, and how those of two sessions differ."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ GONE: Final = "the last snapshot of the session {}, {}, is gone: it was pruned o
 
 
 class FinalState(Struct, frozen=True):
-    """Where the files are that a session ends with."""
+    """Where the files that a session ends with are found: its last snapshot."""
 
     session: str
     workspace: Path
@@ -40,9 +40,10 @@ class FinalState(Struct, frozen=True):
 
 
 class FinalDifference(Struct, frozen=True):
-    """The files in which two final states differ, with paths as if both were in the first one's workspace.
+    """The files in which the final states of two sessions differ, with paths as if both were in the first one's
+    workspace.
 
-    `before` is the first session's text, `after` the other one's; `more` counts the files that are not listed.
+    `before` is the text in the first session, `after` that in the second; `more` is the number of files not listed.
     """
 
     files: tuple[FileDelta, ...] = ()
@@ -63,9 +64,10 @@ def final_state(store: Store) -> FinalState:
 
 
 def count_changed(locations: Locations, store: Store, state: FinalState) -> int:
-    """Return in how many files a session's last snapshot differs from its first; links and binary files count.
+    """Return the number of files in which a session's last snapshot differs from its first, links and binary ones
+    included.
 
-    Raises SnapshotError if one of them is gone.
+    Raises SnapshotError if one of the snapshots is gone.
     """
     repository = repository_of(locations, state)
     first = next(version for (version,) in store.query(_FIRST))
@@ -90,12 +92,12 @@ def final_difference(locations: Locations, one: FinalState, other: FinalState) -
 
 
 def repository_of(locations: Locations, state: FinalState) -> SnapshotRepository:
-    """Return the repository that holds the snapshots of a session."""
+    """Return the repository with the snapshots of a session."""
     return SnapshotRepository(locations, state.workspace, state.session)
 
 
 def _check_contents(repository: SnapshotRepository, changes: Sequence[Change]) -> None:
-    """Raise SnapshotError unless the repository has the contents of all files."""
+    """Raise SnapshotError unless the repository has the contents of all changed files."""
     contents = {blob: change.path for change in changes for blob in (change.before, change.after) if blob}
     present = repository.sizes(list(contents)) if contents else {}
     if lost := next((path for blob, path in contents.items() if blob not in present), ""):

@@ -1,7 +1,7 @@
-"""The steps of a session, as far as two sessions can differ in them, and the first ones in which they do.
+"""The steps of a session that a comparison looks at, and the first ones in which two sessions differ.
 
 A step is a message of the user, an answer of the model, or a decision on an action. Answers that call tools are
-compared by their calls, others by their text; the paths of both workspaces count as equal.
+compared by their calls, others by their text; the paths of the two workspaces are treated as equal.
 """
 
 from __future__ import annotations
@@ -25,12 +25,15 @@ _NUMBERS: Final = """
 SELECT seq FROM events WHERE kind IN ('user_message', 'model_responded', 'action_decided') AND seq > ? ORDER BY seq"""
 _WORKSPACE: Final = "<workspace>"
 _OWN_WORDS: Final = frozenset({"summary", "security_risk"})
-"""The arguments that say what a call does, not what it is to do."""
+"""Arguments in which the model describes a call; they do not change what it does, so they are not compared."""
 _TITLE = 200
 
 
 class SessionStep(Struct, frozen=True):
-    """One step: event `seq` of its session, in words as `title`; `key` equals that of a step that does the same."""
+    """One step: the event `seq` of its session, and its description `title`.
+
+    Two steps are equal if their kinds and their keys are.
+    """
 
     seq: int
     kind: Kind
@@ -39,10 +42,10 @@ class SessionStep(Struct, frozen=True):
 
 
 class FirstDifference(Struct, frozen=True):
-    """The first step in which each of two sessions differs from the other, None if it has ended before.
+    """The first steps in which two sessions differ; None for a session that has no further step.
 
-    For a fork and the session that it comes from, or two forks of one, these are the first steps after `forked_at`, the
-    last event that both have.
+    If the sessions share events, as a fork and its origin do, these are the first steps after `forked_at`, the number
+    of the last shared event; otherwise `forked_at` is 0.
     """
 
     one: SessionStep | None = None
@@ -51,7 +54,7 @@ class FirstDifference(Struct, frozen=True):
 
 
 def first_difference(one: Store, other: Store) -> FirstDifference | None:
-    """Return where two sessions differ first, None if every step is equal. Raises StoreError."""
+    """Return where two sessions first differ, or None if all their steps are equal. Raises StoreError."""
     forked_at = _shared_until(_lineage(one), _lineage(other))
     if forked_at:
         return FirstDifference(next(steps_of(one, forked_at), None), next(steps_of(other, forked_at), None), forked_at)
@@ -64,14 +67,14 @@ def _key(step: SessionStep | None) -> tuple[str, str] | None:
 
 
 def _lineage(store: Store) -> list[SharedPart]:
-    """Return the parts of a log, each with the session whose events they are; the last part has no end."""
+    """Return the parts of a log, each with the session whose events it contains; the last part is the session's own."""
     inherited = ancestry_of(store.path)
     first = inherited[-1].last + 1 if inherited else 2
     return [*inherited, SharedPart(first, max(first, store.last_seq + 1), store.path.stem, "", "")]
 
 
 def _shared_until(one: list[SharedPart], other: list[SharedPart]) -> int:
-    """Return the last event that both have from the same session; 0 if there is none."""
+    """Return the number of the last event that both logs share; 0 if there is none."""
     last = 0
     for part, counterpart in zip(one, other, strict=False):
         if part.session != counterpart.session:
@@ -83,7 +86,9 @@ def _shared_until(one: list[SharedPart], other: list[SharedPart]) -> int:
 
 
 def steps_of(store: Store, after: int = 0) -> Iterator[SessionStep]:
-    """Yield the steps on the active path of a session after an event, in order. Raises StoreError."""
+    """Yield, in order, the steps on the active path of a session that come after the event `after`. Raises
+    StoreError.
+    """
     path = ActivePath(store.last_seq, rewinds_of(store))
     started = first_event(store)
     relocator = Relocator([started.workspace], _WORKSPACE)
