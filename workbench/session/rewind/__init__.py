@@ -1,1 +1,1 @@
-"""Moves a session to an earlier state, or on to another branch: its conversation, its files, or both."""
+"""Moves a session to another state in its log, also one on another branch: its conversation, its files, or both."""

@@ -1,4 +1,4 @@
-"""The events of a session to which it can return: messages, actions that changed files, and ends of branches."""
+"""The points in the log to which a session can return: messages, actions that changed files, and ends of branches."""
 
 from __future__ import annotations
 
@@ -30,10 +30,11 @@ Kind: TypeAlias = Literal["message", "action", "branch"]
 
 
 class Checkpoint(Struct):
-    """A point in the log, named after its event `seq`; `target` is the event to return to.
+    """A point in the log to which the session can return; `target` is the event whose state it returns to.
 
-    A message returns the session to just before it, an action to just after its result. A branch is named after the
-    rewind that left it, and returns the session to its end; its text is its last message.
+    For a message, `seq` is its event, and the target is just before it. For an action, both are the event of its
+    result. For a branch, `seq` is the rewind that left it, the target is the end of the branch, and `text` is its last
+    message.
     """
 
     kind: Kind
@@ -42,19 +43,19 @@ class Checkpoint(Struct):
     at: datetime
     text: str = ""
     call: ActionProposed | None = None
-    """The action; None for a message and a branch."""
+    """The proposal of the action; None for a message or a branch."""
     scope: RewindScope = "both"
-    """What has to move to undo the rewind that left the branch."""
+    """For a branch: what has to be moved to undo the rewind that left it."""
     files: dict[str, FileDelta] = field(default_factory=dict)
-    """What the action, or every action up to the next message, changed, by absolute path."""
+    """What the action changed or, for a message, all actions up to the next message; by absolute path."""
     end: int = 0
-    """The last message, answer or result of a branch; 0 if it has none."""
+    """For a branch: its last message, response or result; 0 if it has none."""
     cost: float | None = 0.0
-    """US dollars spent up to the next message or, for an action, since the checkpoint before; None if unknown."""
+    """US dollars spent up to the next message or, for an action, since the last message or action; None if unknown."""
 
 
 def checkpoints_of(store: Store) -> list[Checkpoint]:
-    """Return the checkpoints of a session, in order. Raises StoreError."""
+    """Return the checkpoints of a session in order; actions that changed no file are omitted. Raises StoreError."""
     reader = _Reader(store.last_seq, rewinds_of(store))
     for event in store.events():
         reader.read(event)
@@ -68,15 +69,15 @@ class _Reader:
         self._rewinds = rewinds
         self._calls: dict[str, ActionProposed] = {}
         self._actions: dict[str, tuple[Checkpoint, Checkpoint | None]] = {}
-        """The checkpoint of each action by its id, and that of the message before it."""
+        """By action id: the checkpoint of the action, and that of the message before it."""
         self._message: Checkpoint | None = None
         self._unassigned: float | None = 0.0
-        """The cost since the last checkpoint of an action."""
+        """US dollars spent since the last message or action; None if unknown."""
         self._steps: list[tuple[int, str]] = []
-        """The messages, answers and results on all branches: the event, and the text of a message."""
+        """The number of each message, response and result on all branches, with the text of a message, else ""."""
 
     def read(self, event: Event) -> None:
-        """Read the next event of the log."""
+        """Apply the next event of the log."""
         if isinstance(event, UserMessage | ModelResponded | ActionObserved):
             self._steps.append((event.seq, event.text if isinstance(event, UserMessage) else ""))
         elif isinstance(event, Rewound) and event.seq - 1 not in self._path:

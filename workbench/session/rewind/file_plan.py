@@ -1,4 +1,4 @@
-"""Plans which files of the workspace a rewind changes, so that changes by the user are kept, and writes them."""
+"""Plans which files of the workspace a rewind changes, keeping the user's own changes, and writes them."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ _PRUNED: Final = "a snapshot from then is gone, since they stay for 30 days, so 
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """A file or link by the id of its git blob and its mode as in `stat`; neither if there is none."""
+    """A file or link: the id of its git blob, and its mode as in `stat`; both are empty if there is no file."""
 
     blob: str = ""
     mode: int = 0
 
     @property
     def git_mode(self) -> str:
-        """The mode as in a git tree."""
+        """The mode as in a git tree, `000000` if there is no file."""
         if not self.blob:
             return _NO_MODE
         if stat.S_ISLNK(self.mode):
@@ -53,7 +53,7 @@ class Entry(msgspec.Struct, frozen=True):
         return "100755" if self.mode & 0o100 else "100644"
 
     def holds_same(self, other: Entry) -> bool:
-        """Return whether both have the same content and kind, whatever their permissions."""
+        """Return whether both have the same content and are of the same kind; permissions are ignored."""
         return self.blob == other.blob and stat.S_IFMT(self.mode) == stat.S_IFMT(other.mode)
 
 
@@ -61,9 +61,10 @@ _NOTHING: Final = Entry()
 
 
 class FilePlan(msgspec.Struct, frozen=True):
-    """The changes to make; `covered` are the paths, relative to the workspace, that some snapshot in between changed.
+    """The changes to make.
 
-    `conflicts` are paths left as they are, because both the user and the agent changed the same lines.
+    `covered` are the paths, relative to the workspace, that differ between snapshots on the way. `conflicts` are paths
+    left as they are, because the user has changed the same lines as the agent.
     """
 
     files: tuple[RewoundFile, ...] = ()
@@ -71,7 +72,7 @@ class FilePlan(msgspec.Struct, frozen=True):
     conflicts: tuple[str, ...] = ()
     covered: frozenset[str] = frozenset()
     contents: Mapping[str, bytes] = msgspec.field(default_factory=dict)
-    """By blob, what was read from the workspace or merged; the repository need not have it."""
+    """By blob id, contents that were read from the workspace or merged; the repository may not have them."""
 
 
 def plan_files(
@@ -82,9 +83,9 @@ def plan_files(
 ) -> FilePlan:
     """Return what the changes would do to the workspace as it is now. Raises SnapshotError.
 
-    A file that is not as a change expects it was changed by the user: both changes are merged, or the file is a
-    conflict; a conflict among the `overwrites` ends as the changes say. Files that an earlier rewind has `overwritten`
-    end as they were before it. Nothing is written, neither in the workspace nor in the repository.
+    If a file differs from the start of a change, the user has changed it: the two changes are merged, or the file is a
+    conflict. A conflict named in `overwrites` gets the content at the end of the changes instead. Files that an earlier
+    rewind has `overwritten` get the content from before that rewind. Nothing is written.
     """
     workspace = _Workspace(repository, frozenset(overwrites))
     directories: dict[str, int | None] = {}
@@ -101,7 +102,7 @@ def plan_files(
 
 
 class _Differences:
-    """The files and directories in which two snapshots differ, including permissions."""
+    """The files and directories in which the two snapshots of a change differ, including permissions."""
 
     def __init__(self, repository: SnapshotRepository, change: Transition) -> None:
         try:
@@ -138,7 +139,7 @@ def _entry(blob: str, git_mode: str, metadata: Metadata, path: str) -> Entry:
 
 
 _ANY_CONTENT: Final = "*"
-"""The blob of both entries if only the permissions of a file differ."""
+"""The blob id of both entries of a change that concerns only the permissions of a file."""
 
 
 def _permissions_alone(path: str, start: Metadata, end: Metadata) -> tuple[Entry, Entry]:
@@ -149,7 +150,7 @@ def _permissions_alone(path: str, start: Metadata, end: Metadata) -> tuple[Entry
 
 
 class _Workspace:
-    """The files of the workspace as they are, and as they will be after the changes applied so far."""
+    """The files of the workspace as they are, and as they are planned after the changes applied so far."""
 
     def __init__(self, repository: SnapshotRepository, overwrites: frozenset[str]) -> None:
         self._repository = repository
@@ -160,10 +161,10 @@ class _Workspace:
         self._overwritten: set[str] = set()
         self.conflicts: set[str] = set()
         self.contents: dict[str, bytes] = {}
-        """By blob, the contents that were read or merged."""
+        """By blob id, contents that were read or merged."""
 
     def apply_all(self, changes: Mapping[str, tuple[Entry, Entry]]) -> None:
-        """Change the planned state of files, each as from its first entry to its second one, or note a conflict."""
+        """Apply changes to the planned state of files, or note a conflict; a change leads from one entry to another."""
         for path in changes:
             if path not in self._now:
                 self._now[path] = self._read(path)
@@ -174,7 +175,7 @@ class _Workspace:
                 self._apply(path, start, end)
 
     def _blobs_to_merge(self, path: str, start: Entry, end: Entry) -> tuple[str, ...]:
-        """Return the blobs of which a change of a file needs the contents; none if it need not be merged."""
+        """Return the blobs whose contents are needed to merge a change into a file; empty if no merge is needed."""
         current = self._planned.get(path, self._now[path])
         if current is None or current.holds_same(start) or current.holds_same(end) or start.blob == _ANY_CONTENT:
             return ()
@@ -208,7 +209,9 @@ class _Workspace:
         )
 
     def _read(self, path: str) -> Entry | None:
-        """Return the current entry; None if something is there that no snapshot holds, such as a large file."""
+        """Return the current entry of a path; None if it is something that no snapshot contains, such as a large
+        file.
+        """
         try:
             raw, entry = _read(self._repository, path)
         except OSError:
@@ -229,7 +232,7 @@ class _Workspace:
         return combined
 
     def _combined(self, path: str, current: Entry, start: Entry, end: Entry) -> Entry | None:
-        """Return the entry with the user's change and this one, or None if they conflict."""
+        """Return the entry with both the user's change and that from `start` to `end`; None if they conflict."""
         if not (current.blob and start.blob and end.blob):
             return None
         blob = self._merge(path, current.blob, start.blob, end.blob)
@@ -237,14 +240,16 @@ class _Workspace:
 
     @staticmethod
     def _with_permissions(content: Entry, current: Entry, start: Entry, end: Entry) -> Entry:
-        """Return the entry, with the user's permissions if they differ from those that the change starts from."""
+        """Return `content` with the permissions of `current` if the user has changed them, and otherwise those of
+        `end`.
+        """
         if not content.blob or not stat.S_ISREG(content.mode) or not current.blob:
             return content
         is_users = stat.S_ISREG(start.mode) and stat.S_IMODE(current.mode) != stat.S_IMODE(start.mode)
         return Entry(content.blob, current.mode if is_users else end.mode)
 
     def _merge(self, path: str, current: str, start: str, end: str) -> str:
-        """Return the blob with the user's and the agent's changes, or `""` if they conflict or are not text."""
+        """Return the id of the blob with the user's and the agent's changes; "" if they conflict or are not text."""
         try:
             versions = [self.contents[blob].decode() for blob in (start, current, end)]
         except UnicodeDecodeError:
@@ -260,15 +265,15 @@ class _Workspace:
 
 
 def deltas_of(repository: SnapshotRepository, rewound: Rewound, contents: Mapping[str, bytes]) -> tuple[FileDelta, ...]:
-    """Return the texts of the files that a rewind would change, before and after. Raises SnapshotError.
+    """Return the texts of the files that a rewind would change, before and after it. Raises SnapshotError.
 
-    `contents` are those of the plan, which are not in the repository yet.
+    `contents` are those of the plan, which the repository may not have yet.
     """
     return deltas(repository, [_as_change(file) for file in rewound.files], {}, contents).files
 
 
 def store_contents(repository: SnapshotRepository, plan: FilePlan) -> None:
-    """Store the merged contents of a plan, and those to be overwritten, in the repository. Raises SnapshotError."""
+    """Store the plan's merged contents in the repository, and those that will be overwritten. Raises SnapshotError."""
     blobs = {file.after for file in plan.files if file.is_merged}
     blobs |= {file.before for file in plan.files if file.is_overwritten}
     contents = [plan.contents[blob] for blob in sorted(blobs & plan.contents.keys())]
@@ -285,14 +290,16 @@ def store_contents(repository: SnapshotRepository, plan: FilePlan) -> None:
 
 
 class WriteResult(msgspec.Struct, frozen=True):
-    """What `write_files` did not write: files that have changed since, and failures, one line each."""
+    """What `write_files` did not write: paths of files that have changed since the plan, and one line for each
+    failure.
+    """
 
     changed: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()
 
 
 def write_files(repository: SnapshotRepository, rewound: Rewound) -> WriteResult:
-    """Write the files of a rewind; those that cannot be written do not keep the others from it. Raises SnapshotError.
+    """Write the files of a rewind; if one cannot be written, the others still are. Raises SnapshotError.
 
     Files that are already written are skipped, so an interrupted rewind can be finished by calling this again.
     """
@@ -313,12 +320,16 @@ def write_files(repository: SnapshotRepository, rewound: Rewound) -> WriteResult
 
 
 def _is_inside(path: str, mode: int = 0) -> bool:
-    """Return whether a path that a log names is a normalized one below the workspace that a version can contain."""
+    """Return whether a path from a log is normalized, inside the workspace, and one that a snapshot can contain."""
     return "\0" not in path and not {"", ".", ".."}.intersection(path.split("/")) and not is_refused(path, mode)
 
 
 def _write(repository: SnapshotRepository, files: Sequence[RewoundFile]) -> None:
-    """Write those of the files that have the content from before the rewind, and the permissions of all others."""
+    """Write the files that still have their content from before the rewind.
+
+    Files that already have the new content only get their permissions; files that were changed meanwhile are left
+    alone.
+    """
     changes: list[Change] = []
     before: dict[str, bytes | None] = {}
     done: list[RewoundFile] = []
@@ -337,9 +348,9 @@ def _write(repository: SnapshotRepository, files: Sequence[RewoundFile]) -> None
 
 
 def _read(repository: SnapshotRepository, path: str) -> tuple[bytes | None, Entry]:
-    """Return a file or link and its content; nothing for an empty directory, which a file may replace.
+    """Return the content and the entry of a file or link; neither for an empty directory, which a file may replace.
 
-    Raises OSError for anything that no snapshot holds.
+    Raises OSError for anything that no snapshot contains.
     """
     whole = repository.root.path / path
     if _size(whole) > LARGEST:

@@ -1,4 +1,4 @@
-"""Carries out rewinds: the decision is on disk before a file is written, so a rewind cut off by a kill is finished."""
+"""Carries out rewinds. A rewind is recorded before files are written, so that it can be finished after a kill."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class RewindRefused(WorkbenchError):
 
 
 class Rewinder:
-    """Moves one session to the state at another event of its log."""
+    """Moves one session to the state after another event of its log."""
 
     def __init__(
         self,
@@ -67,20 +67,20 @@ class Rewinder:
     def preview_with_deltas(
         self, target: int, scope: RewindScope = "both", overwrites: Collection[str] = ()
     ) -> tuple[Rewound, tuple[FileDelta, ...]]:
-        """Return the event of a `preview`, and the texts of the files that it would change, before and after it."""
+        """Return the event of a `preview`, and the texts of the files before and after the rewind."""
         event, plan = self._planned(target, scope, overwrites)
         return event, deltas_of(self._repository(), event, plan.contents) if event.files else ()
 
     def rewind(
         self, target: int, scope: RewindScope = "both", overwrites: Collection[str] = (), *, previewed: int = 0
     ) -> Rewound:
-        """Move the session to its state at event `target`, on whatever branch, and return the event.
+        """Move the session to its state after event `target`, on whatever branch, and return the recorded event.
 
         `scope` says whether the conversation, the files or both move; `overwrites` are conflicts, relative to the
         workspace, in which the user's lines are lost. An open question is closed. `previewed` is the number of the
-        event in the preview that the user saw: if the session has gone on since, the rewind is refused. Raises
-        RewindRefused, SnapshotError or StoreError; a message that begins with `moved` says that the session was moved
-        nevertheless.
+        event in the preview that the user saw: if the session has continued since, the rewind is refused. Raises
+        RewindRefused, SnapshotError or StoreError; a message that begins with `moved` means that the session was moved,
+        but not all of its files.
         """
         with self._log.lock:
             self._log.save()
@@ -109,7 +109,7 @@ class Rewinder:
     def finish(self) -> None:
         """Write the files of a rewind that was cut off by a kill. Raises StoreError; other failures become a notice.
 
-        Protected files are not written, and nothing is for a session file that may be somebody else's.
+        Protected files are not written, and no files at all if the session file may be somebody else's.
         """
         with self._log.lock:
             event = self._log.state.unfinished_rewind
@@ -124,7 +124,9 @@ class Rewinder:
                 self._log.commit(VersionTaken(action_id=REWIND, notice=notice))
 
     def _finished(self, event: Rewound) -> str:
-        """Write the files that may be written without the user; return in one line which were not."""
+        """Write the files that may be written without asking the user; return one line on those that were not, or
+        "".
+        """
         if self._files.is_foreign:
             return "this session file is not yours, so its files were left as they are"
         root = self._files.root.path
@@ -145,7 +147,10 @@ class Rewinder:
             raise RewindRefused(_BUSY)
 
     def _check_preview(self, previewed: int, overwrites: Collection[str]) -> None:
-        """Raise RewindRefused if what a preview showed may not be true any more; changes of other files are merged."""
+        """Raise RewindRefused if events since the preview may have made it wrong.
+
+        Changed files are no reason, unless they are among the `overwrites`: they are merged.
+        """
         root = self._files.root.path
         overwritten = {str(root / path) for path in overwrites}
         for event in self._log.events(range(previewed, self._log.last_seq + 1)):
@@ -155,7 +160,7 @@ class Rewinder:
                 raise RewindRefused(_GONE_ON)
 
     def _snapshot(self) -> str:
-        """Take a snapshot of the files as they are now and return it."""
+        """Take a snapshot of the current files and return its id. Raises RewindRefused."""
         if self._files.is_foreign:
             raise RewindRefused(_FOREIGN)
         self._repository()
@@ -165,7 +170,7 @@ class Rewinder:
         return version
 
     def _planned(self, target: int, scope: RewindScope, overwrites: Collection[str]) -> tuple[Rewound, FilePlan]:
-        """Return the event with the files that it changes and those that it cannot, and the plan for them."""
+        """Return the event with the files that it changes and those that it cannot, and the plan for the files."""
         self._check(target)
         event = Rewound(target=target, scope=scope, seq=self._log.last_seq + 1)
         if scope == "conversation":
@@ -185,7 +190,9 @@ class Rewinder:
         return event, plan
 
     def _overwritten(self, now: ActivePath, then: ActivePath) -> list[RewoundFile]:
-        """Return the files that the last rewind has overwritten, if the session goes back to before it."""
+        """Return the files that the last undone rewind had overwritten, if the session returns to before that
+        rewind.
+        """
         undone = [seq for seq in self._log.file_rewinds() if seq in now and seq not in then and seq - 1 in then]
         events = self._log.events(undone[-1:]) if undone else ()
         return [file for event in events if isinstance(event, Rewound) for file in event.files if file.is_overwritten]
@@ -197,7 +204,9 @@ class Rewinder:
         return repository
 
     def _uncovered(self, now: ActivePath, then: ActivePath, plan: FilePlan) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the files that the undone actions changed and no snapshot holds, and the safety copies they made."""
+        """Return the files changed by undone actions that no snapshot contains, and the ids of those actions' safety
+        copies.
+        """
         root = str(self._files.root.path)
         before: dict[str, str | None] = {}
         after: dict[str, str | None] = {}
@@ -213,7 +222,7 @@ class Rewinder:
         return tuple(omitted), tuple(copies)
 
     def _write(self, event: Rewound) -> str:
-        """Write the files of a rewind; return in one line which could not be written. Raises SnapshotError."""
+        """Write the files of a rewind; return one line on those that were not written, or "". Raises SnapshotError."""
         repository = self._repository()
         with self._files.rewinding():
             result = write_files(repository, event)
@@ -222,7 +231,7 @@ class Rewinder:
         return "; ".join([*(parts if result.changed else ()), *result.failures])
 
     def _reset_tools(self, event: Rewound) -> None:
-        """Bring the tools to the state of the new path."""
+        """Let the tools adapt to the new state of the session."""
         for tool in self._tools.values():
             if tool.executor is not None:
                 tool.executor.rewound(files=bool(event.files or event.directories))
