@@ -1,1 +1,1 @@
-"""Runs the actions of a recorded session again, in a scratch directory, and compares what they do with the record."""
+"""Runs the actions of a recorded session again, in a scratch directory, and compares their results with the record."""

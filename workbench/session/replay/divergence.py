@@ -1,4 +1,4 @@
-"""Where a replay leaves the record, as a diff; and what a whole replay has found."""
+"""A difference between a replay and the record, as a diff; and the result of a whole replay."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CONTEXT = 2
 
 
 class Divergence(Struct, frozen=True):
-    """One difference: `what` differed at event `seq`, in the action that is described by `tool` and `title`."""
+    """One difference: `what` differs at event `seq`; `tool` and `title` describe the action."""
 
     seq: int
     what: Literal["call", "result", "file"]
@@ -23,31 +23,31 @@ class Divergence(Struct, frozen=True):
     diff: tuple[str, ...]
     """Lines that begin with `-` (recorded), `+` (now) or a space."""
     path: str = ""
-    """The file, relative to the workspace."""
+    """The file that differs, relative to the workspace; empty for a call or a result."""
 
 
 class ReplayResult(Struct):
-    """What a replay has found: how many actions ran again, and the reasons why the results of others were used."""
+    """The result of a replay; `ran` is the number of actions that were run again."""
 
     ran: int = 0
     recorded: dict[str, int] = field(default_factory=dict)
-    """How many actions were not run again, by what they reach."""
+    """How many recorded results were used because the action was not run again, by the reason for that."""
     not_run: int = 0
-    """How many calls had not run in the session either: rejected, skipped or unreadable."""
+    """How many calls did not run in the session either, because they were rejected, skipped or unreadable."""
     divergences: list[Divergence] = field(default_factory=list)
     is_confined: bool = False
-    """Whether the system kept everything that ran from writing outside the scratch directory."""
+    """Whether the system prevented everything that ran from writing outside the scratch directory."""
 
 
 def lines_of(value: object) -> list[str]:
-    """Return plain data as readable lines of JSON."""
+    """Return plain data as the lines of readable JSON."""
     return json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True, default=str).splitlines()
 
 
 def difference(recorded: Iterable[tuple[str, str]], now: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """Return the differing lines with a few around them; empty if there are none.
+    """Return the lines that differ, with a few around them; empty if none do.
 
-    Each line is given as it is, which is shown, and as it is compared.
+    Each line is a pair: the text to show, and the text to compare.
     """
     one, other = list(recorded), list(now)
     matcher = SequenceMatcher(None, [key for _, key in one], [key for _, key in other], autojunk=False)

@@ -17,10 +17,12 @@ _NOWHERE = Path()
 
 
 class FileComparison:
-    """The files of a replay. After a divergence they are as recorded again, so that each is reported once."""
+    """Compares the files of a replay with the record. They are reset after a divergence, so that it is reported
+    once.
+    """
 
     def __init__(self, scratch: Scratch, outline: Outline, normalizer: Normalizer) -> None:
-        """Write the files of the first snapshot. Raises SnapshotError or OSError."""
+        """Fill the scratch directory with the first snapshot. Raises SnapshotError or OSError."""
         self._scratch = scratch
         self._outline = outline
         self._normalizer = normalizer
@@ -35,25 +37,26 @@ class FileComparison:
             self._expected = version
 
     def begin(self, action_id: str) -> None:
-        """Make the files what they were just before an action; others may have changed them until then."""
+        """Reset the files to the snapshot before an action, which includes changes that were not made by actions."""
         if step := self._outline.steps.get(action_id):
             self._fill(step.before)
 
     def follow(self, event: VersionTaken) -> None:
-        """Make the files what a snapshot holds that is not that of an action of the agent."""
+        """Reset the files to a recorded snapshot, unless it belongs to an action of the agent."""
         if event.action_id not in self._outline.steps and event.seq > self._consumed:
             self._fill(event.version)
 
     def use_record(self, action_id: str) -> None:
-        """Make the files what they were after an action that was not run again."""
+        """Reset the files to the snapshot after an action that was not run again."""
         if step := self._outline.steps.get(action_id):
             self._consumed = step.seq
             self._fill(step.after)
 
     def compare(self, action_id: str, *, may_write: bool) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Yield each file that differs after an action, with the differing lines.
+        """Yield each file that differs from the record after an action, with the lines that differ.
 
-        Protected files that the session restored after the action, and their directories, are no difference.
+        `may_write` says whether the action may write files although the record has no changes by it. Protected files
+        that the session restored after the action, and their directories, are not compared.
         """
         step = self._outline.steps.get(action_id)
         if step is None and not (may_write and self._expected):
@@ -71,7 +74,9 @@ class FileComparison:
         return self._scratch.differences(self._expected)
 
     def _diff(self, change: Change) -> tuple[str, ...]:
-        """Return how a file differs from its recorded state; empty if only in what may differ."""
+        """Return how a file differs from its recorded state; empty if only in text that may differ (see
+        `normalizing`).
+        """
         blobs = [blob for blob in (change.before, change.after) if blob]
         contents = self._scratch.repository.contents(blobs)
         one, other = (_lines(contents.get(blob), mode) for blob, mode in _sides(change))

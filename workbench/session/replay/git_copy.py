@@ -1,6 +1,6 @@
-"""Gives the copy of a workspace a git repository like that of the workspace when the session began.
+"""Creates a git repository in the copy of a workspace, like that of the workspace when the session began.
 
-Its objects are read from the repository of the user; everything that git writes goes to the copy.
+Objects are read from the user's repository; everything that git writes goes to the copy.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ _ID: Final = lazy_pattern(r"[0-9a-f]{40,64}")
 
 
 def copy_repository(workspace: Path, target: Path, at: datetime) -> None:
-    """Create the repository of `workspace`, if it has one, in `target`, as it was at a time. Raises OSError.
+    """Copy the repository of `workspace`, if it has one, to `target`, in its state at a time. Raises OSError.
 
-    Branches are where their reflogs say that they were; what was staged is known only if nothing was staged since.
+    Branches are where their reflogs say that they were. The index is copied if it has not changed since, and otherwise
+    read from the commit.
     """
     directories = _directories(workspace / ".git")
     if not directories or _is_younger(directories[0], at):
@@ -54,13 +55,15 @@ def copy_repository(workspace: Path, target: Path, at: datetime) -> None:
 
 
 def _is_younger(git: Path, at: datetime) -> bool:
-    """Return whether a repository was made after a time: git writes its description only then."""
+    """Return whether a repository was created after a time; git writes its `description` only at creation."""
     description = git / "description"
     return description.is_file() and description.stat().st_mtime > at.timestamp()
 
 
 def _directories(git: Path) -> list[Path]:
-    """Return the directories of a repository: the shared one first, and that of the worktree if it is one."""
+    """Return the directories of a repository: the shared one and, for a worktree, also its own. Empty if there is
+    none.
+    """
     if git.is_dir():
         return [git.resolve()]
     with suppress(OSError, UnicodeDecodeError):
@@ -88,7 +91,7 @@ class _Move(NamedTuple):
 
 
 def _go_back(git: Path, at: datetime) -> None:
-    """Move the branches and the head to where they were, and forget the later lines of their reflogs."""
+    """Move HEAD and the branches to where they were at a time, and remove later lines from their reflogs."""
     logs = git / "logs"
     head, later = _until(logs / "HEAD", at)
     branch = next((match[1] for move in later if (match := _CHECKOUT.match(move.message))), "")
@@ -115,7 +118,7 @@ def _move_branch(git: Path, log: Path, at: datetime) -> None:
 
 
 def _until(log: Path, at: datetime) -> tuple[list[_Move], list[_Move]]:
-    """Return the lines of a reflog before a time, and those from its second on, which are removed."""
+    """Return the lines of a reflog from before a time, and the later ones, which are removed from the file."""
     if not log.is_file():
         return [], []
     lines = log.read_text(errors="surrogateescape").splitlines()

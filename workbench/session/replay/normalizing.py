@@ -1,6 +1,6 @@
-"""What may differ between two runs of the same action, as one table of rules; nothing else in a replay decides that.
+"""Rules for what may differ between two runs of the same action, such as times and process ids.
 
-Two texts count as equal if they are equal once every rule has put a name in the place of what it matches.
+Every rule replaces its matches with a fixed name; two texts are treated as equal if they are equal after that.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from workbench.lazy_pattern import lazy_pattern
 
 
 class Variation(NamedTuple):
-    """Text that may differ: every match of `pattern` is replaced by `replacement`."""
+    """Text that may differ: every match of `pattern` is replaced with `replacement`."""
 
     name: str
     pattern: Any
@@ -57,7 +57,7 @@ RULES: Final = (
     _rule("random ids", r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b", "<id>"),
     _rule("lines drawn to the width of the terminal", r"([=_─-])\1{3,}", r"\1\1\1"),
 )  # fmt: skip
-"""The rules, in the order in which they apply; before them, the directories of both runs get the same names."""
+"""The rules, in the order in which they apply. The names of directories are replaced before them."""
 FIELDS: Final = frozenset({"pid", "duration", "elapsed", "started_at", "ended_at", "py_interpreter_path"})
 """The fields of an observation that may differ."""
 _EDGE: Final = r"(?<![\w.~-]){}(?![\w-]|\.\w)"
@@ -67,23 +67,22 @@ class Normalizer:
     """Applies the rules to texts and observations."""
 
     def __init__(self, directories: Mapping[str, str] | None = None) -> None:
-        """`directories` has the name that stands for each directory, such as the workspaces of both runs."""
+        """`directories` maps directories of both runs, such as the workspaces, to the name that replaces them."""
         self._directories = [
             Variation("directories", lazy_pattern(_EDGE.format(re.escape(path))), name.replace("\\", "\\\\"))
             for path, name in sorted((directories or {}).items(), key=lambda item: -len(item[0]))
         ]
 
     def text(self, text: str) -> str:
-        """Return the text with a name in the place of everything that may differ."""
+        """Return the text with everything that may differ replaced with a name."""
         for rule in (*self._directories, *RULES):
             text = rule.pattern.sub(rule.replacement, text)
         return text
 
     def lines(self, value: object, pids: Sequence[int] = ()) -> Iterator[tuple[str, str]]:
-        """Yield every line of an observation as it is, and as it is compared.
+        """Yield every line of an observation twice: as it is, and as it is compared.
 
-        `pids` are the processes of the shells of both runs: a number that is equal in both stays equal if it happens
-        to be the process of one of them.
+        `pids` are the process ids of the shells of both runs; they are replaced in the compared lines.
         """
         process = rf"\b(?:{'|'.join(map(str, pids))})\b"
         lines = list(named_lines(value))
@@ -98,7 +97,10 @@ class Normalizer:
 
 
 def named_lines(value: object, name: str = "") -> Iterator[tuple[str, str]]:
-    """Yield each line of an observation with the name of its field, which its text has none of; without FIELDS."""
+    """Yield the name of a field and a line of it, for each line of an observation; FIELDS are omitted.
+
+    A text block has no name of its own.
+    """
     match value:
         case str():
             yield from ((name, line) for line in value.splitlines())

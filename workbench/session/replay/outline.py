@@ -1,4 +1,4 @@
-"""What a replay has to know about a log before it begins: the snapshots, and which actions cannot be run again."""
+"""What a replay must know about a log in advance: its snapshots, and which actions cannot be run again."""
 
 from __future__ import annotations
 
@@ -31,31 +31,31 @@ class SnapshotStep(NamedTuple):
 
 
 class Outline(Struct):
-    """The snapshots of a log up to an event, and the actions that cannot be run again."""
+    """The snapshots of a log up to some event, and the actions that cannot be run again."""
 
     first: str = ""
     """The first snapshot; empty if there is none."""
     steps: dict[str, SnapshotStep] = field(default_factory=dict)
-    """The snapshots around each action that changed files, by its id."""
+    """By action id: the snapshots around each action that changed files."""
     asked_model: set[str] = field(default_factory=set)
-    """The actions that called a model."""
+    """The ids of actions that called a model."""
     interrupted: set[str] = field(default_factory=set)
-    """The actions that were interrupted, or whose outcome is unknown."""
+    """The ids of actions that were interrupted, or whose outcome is unknown."""
     guarded: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """The protected files that each action changed without having shown it, which the session may have restored."""
+    """By action id: protected files that it changed without having shown that; the session may have restored them."""
     count: int = 0
     """How many actions were started."""
     directories: tuple[str, ...] = ()
-    """The directories in which the session worked before the one it works in, as a fork of another one."""
+    """The former directories of the session, if it is a fork that continued in another directory."""
 
     def add_version(self, seq: int, action_id: str, version: str, before: str) -> None:
-        """Add the snapshot that event `seq` recorded; empty if none could be taken."""
+        """Add the snapshot that event `seq` recorded; "" if none could be taken. `before` is the snapshot before it."""
         if version and action_id and action_id != REWIND:
             self.steps[action_id] = SnapshotStep(seq, before or version, version)
         self.first = self.first or version
 
     def add_action(self, kind: str, action_id: str) -> None:
-        """Add an event of an action."""
+        """Add an event of a kind other than `version_taken`."""
         self.count += kind == "action_started"
         if kind == "model_asked":
             self.asked_model.add(action_id)

@@ -1,8 +1,8 @@
-"""Follows a recorded log: runs each action again where the log says that it ran, and compares.
+"""Follows a recorded log: runs each action again where the log says that it ran, and compares the results.
 
 The log is followed from its first event to its last, whatever branch an event is on, because that is the order in which
-the files changed; a rewind in it is applied to the files and the tools as it was then. Decisions are those of the log.
-What other programs and the user did to the files comes from the snapshots.
+the files changed. A recorded rewind is applied to the files and the tools again. Decisions are those of the log. What
+other programs and the user did to the files comes from the snapshots.
 """
 
 from __future__ import annotations
@@ -44,27 +44,27 @@ from workbench.tools.tool import ToolDefinition
 
 
 class Diverged(Exception):
-    """The first divergence was found, and no further one is wanted."""
+    """Ends a replay after the first divergence, unless all divergences are wanted."""
 
 
 class ReplayParts(Struct, frozen=True):
-    """What a replay works with."""
+    """What a replayer needs."""
 
     rerun: Rerun
     state: State
-    """Empty; it follows the log."""
+    """Empty at first; the replayer applies the events of the log to it."""
     relocator: Relocator
     normalizer: Normalizer
     files: FileComparison
     outline: Outline
     workspace: str
-    """The directory in which the session works, to be shown in place of the scratch directory."""
+    """The session's own directory, shown in place of the scratch directory."""
     is_live: bool = False
     keeps_going: bool = False
 
 
 class Replayer:
-    """One replay; `follow` takes the events of the log in order."""
+    """One replay; call `follow` with the events of the log in order."""
 
     def __init__(self, parts: ReplayParts, cancel: Cancel) -> None:
         self.result = ReplayResult()
@@ -72,13 +72,13 @@ class Replayer:
         self._cancel = cancel
         self._state, self._rerun, self._tools = parts.state, parts.rerun, parts.rerun.tools
         self._calls: dict[str, ReadCall] = {}
-        """The calls of the last answer, as they are read now, by id."""
+        """By call id: the calls of the last response, as the current program reads them."""
         self._started: list[str] = []
         self._results: dict[str, ActionObserved | ActionAbandoned] = {}
         self._shell, self._cells = ShellRecord(), 0
 
     def follow(self, event: Event) -> None:
-        """Consume the next event. Raises Diverged, SnapshotError or OSError."""
+        """Apply the next event. Raises Diverged, SnapshotError or OSError."""
         event = self._parts.relocator.event(event)
         match event:
             case ModelResponded():
@@ -101,7 +101,7 @@ class Replayer:
         self._calls = {call.call_id: call for call in calls}
 
     def _compare_call(self, proposed: ActionProposed) -> None:
-        """Compare the action that a call became with what the same answer would become now."""
+        """Compare a recorded action with the one that the same response would lead to now."""
         call = self._calls.get(proposed.action_id)
         if proposed.tool not in self._tools or proposed.error == NO_TOOLS:
             return
@@ -140,7 +140,7 @@ class Replayer:
         self._compare_files(event, action)
 
     def _refusal(self, event: ActionObserved, action: OpenAction) -> ActionObserved | None:
-        """Return what the tool says now about a call that it refused, or None if there is nothing to compare."""
+        """Return the tool's current result for a call that was refused, or None if there is nothing to compare."""
         is_comparable = event.refused and action.decided is None and action.proposed.tool in self._tools
         return self._rerun.refusal(action) if is_comparable and not action.proposed.error else None
 
@@ -179,7 +179,7 @@ class Replayer:
         )
 
     def _adapt_shell(self, action: OpenAction, observation: Mapping[str, Any]) -> None:
-        """Start a new shell where the session had one, and enter the directory in which it was."""
+        """Start a new shell if the session had started one, and change to the directory in which the action ran."""
         tool, recorded = self._tools.get(SHELL), _pid(observation)
         if tool is None or tool.executor is None or _goes_on(action.arguments):
             return
@@ -190,7 +190,7 @@ class Replayer:
             tool(tool.action_from_arguments({"command": f"cd {shlex.quote(directory)}"}))
 
     def _adapt_interpreter(self, action: OpenAction, observation: Mapping[str, Any]) -> None:
-        """Start a new interpreter where the session had one, which counts its cells from 1 again."""
+        """Start a new interpreter if the session had started one, as its cells being numbered from 1 again shows."""
         tool, count = self._tools.get(CELLS), observation.get("count")
         if tool is None or tool.executor is None or not isinstance(count, int):
             return
@@ -230,14 +230,14 @@ class Replayer:
 
 
 class ShellRecord(Struct, frozen=True):
-    """The shell of the session after its last command: its process, and why that command was not run again."""
+    """The session's shell after its last command: its process id, and why that command was not run again, or ""."""
 
     pid: int = 0
     reason: Reason = ""
 
 
 def follow_all(replayer: Replayer, events: Iterable[Event], cancel: Cancel) -> None:
-    """Follow the events up to the first divergence, or all. Raises KeyboardInterrupt if that was interrupted."""
+    """Follow the events up to the first divergence, or all. Raises KeyboardInterrupt if `cancel` is set."""
     try:
         for event in events:
             replayer.follow(event)
@@ -259,21 +259,21 @@ def _title(proposed: ActionProposed) -> str:
 
 
 def _pid(observation: Mapping[str, Any]) -> int:
-    """Return the process of the shell that gave a result; 0 if the result is not one of a shell."""
+    """Return the process id of the shell that an observation is from; 0 if it is not from a shell."""
     metadata = observation.get("metadata")
     pid = metadata.get("pid") if isinstance(metadata, dict) else None
     return pid if isinstance(pid, int) and pid > 0 else 0
 
 
 def _without_guard_note(observation: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a result without what the session told the model about protected files: a tool did not write it."""
+    """Return an observation without the session's note about protected files, which is not the tool's output."""
     content = observation.get("content", ())
     tools_own = [part for part in content if not str(part.get("text", "")).startswith(f"[{GUARD_NOTE}")]
     return {**observation, "content": tools_own}
 
 
 def _goes_on(arguments: Mapping[str, Any]) -> bool:
-    """Return whether a call of the shell concerns the command that runs already."""
+    """Return whether a call of the shell concerns a command that is already running."""
     is_command = bool(str(arguments.get("command", "")).strip()) and not arguments.get("is_input")
     return not is_command and not arguments.get("reset")
 

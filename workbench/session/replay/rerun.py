@@ -1,4 +1,4 @@
-"""Runs recorded actions again, with the parts of a session that prepare and run them."""
+"""Runs recorded actions again, using the parts of a session that prepare and run actions."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from workbench.tools.tool import ToolDefinition
 
 
 def _ignore(event: Event | LiveEvent) -> None:
-    """Do nothing with an event of a running action."""
+    """Do nothing; the events of a running action are not needed."""
 
 
 class Rerun:
-    """The actions of one replay; `state` is what the log leads to, with the paths of the scratch directory."""
+    """Runs the actions of one replay; `state` is the state of the log, with paths in the scratch directory."""
 
     def __init__(self, tools: Mapping[str, ToolDefinition], state: State, writer: PartialWriter) -> None:
         self.tools = tools
@@ -39,7 +39,7 @@ class Rerun:
         return [name for name, tool in self.tools.items() if not is_plan or can_only_read(tool)]
 
     def results(self, actions: Sequence[OpenAction], cancel: Cancel) -> dict[str, Result]:
-        """Run the actions, at the same time if there are several, and return their results by id."""
+        """Run the actions, in parallel if there are several, and return their results by action id."""
         results: dict[str, Result] = {}
         group: list[RunningAction] = []
         for action in actions:
@@ -63,7 +63,7 @@ class Rerun:
         return self._writer.in_part(readied, decided)
 
     def refusal(self, action: OpenAction) -> ActionObserved | None:
-        """Return the result of an action that cannot become one, or None if it can."""
+        """Return the result of a call that is refused, or None if the call can run."""
         proposed = action.proposed
         try:
             self._preparer.ready(proposed.tool, action.arguments, proposed.action_id)
@@ -73,11 +73,11 @@ class Rerun:
         return None
 
     def follow(self, event: Event) -> None:
-        """Consume the next event of the log, for the advice after repeated failures."""
+        """Apply the next event of the log; it is needed for the advice that repeated failures get."""
         self._failures.apply(event)
 
     def rewound(self, *, files: bool) -> None:
-        """Let the tools adapt to a rewind; `files` says whether files changed."""
+        """Inform the tools of a rewind; `files` says whether files were changed."""
         for tool in self.tools.values():
             if tool.executor is not None:
                 tool.executor.rewound(files=files)

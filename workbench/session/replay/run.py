@@ -37,7 +37,9 @@ from workbench.tools.trust import brought, fingerprint, is_trusted
 
 
 class ReplayOptions(Struct, frozen=True):
-    """How to replay: up to which event, whether all divergences are wanted, and whether to reach outside again."""
+    """How to replay: up to event `until`, to all divergences (`keeps_going`), with access to the outside
+    (`is_live`).
+    """
 
     until: int | None = None
     keeps_going: bool = False
@@ -49,7 +51,8 @@ def replay(
 ) -> ReplayResult:
     """Run the actions of a session again in a scratch directory, and compare them with the record.
 
-    Nothing else is written, and no model is called. Raises WorkbenchError or OSError if it cannot be replayed.
+    Unless `is_live`, nothing else is written. No model is called. Raises WorkbenchError or OSError if it cannot be
+    replayed.
     """
     path = session_path(locations, session_id)
     if not path.is_file():
@@ -66,7 +69,7 @@ def replay(
 
 
 def _last(store: Store, until: int | None) -> int:
-    """Return the last event to follow. Raises UsageError if it does not exist, or StoreError."""
+    """Return the number of the last event to follow. Raises UsageError if there is no such event, or StoreError."""
     check_history(store)
     if until is None:
         return store.last_seq
@@ -100,7 +103,7 @@ class _Work:
     def __init__(
         self, locations: Locations, settings: Settings, store: Store, outline: Outline, options: ReplayOptions
     ) -> None:
-        """Raises UsageError if the files of the session are not known."""
+        """Raises UsageError if the session ran actions but has no snapshots."""
         if outline.count and not outline.first:
             raise UsageError("this session has no snapshots, so the files that its actions worked on are not known")
         self._locations, self._settings, self._options = locations, settings, options
@@ -146,7 +149,7 @@ class _Work:
             _check_gaps(self._store)
 
     def _names(self, scratch: Scratch, home: str) -> dict[str, str]:
-        """Return the name that stands for each directory in both runs."""
+        """Return the name that replaces each directory of the two runs in comparisons."""
         own = (self._locations.data, scratch.locations.data), (self._locations.state, scratch.locations.state)
         return {
             **{str(path): "<workspace>" for path in (self._started.workspace, scratch.workspace)},
@@ -166,7 +169,10 @@ class _Work:
 
 
 def _trusted(settings: Settings, workspace: str, scratch: Scratch) -> tuple[str, ...]:
-    """Return what is trusted, with the copy of a workspace if its files that need trust are the trusted ones."""
+    """Return the trusted fingerprints, adding that of the copy if the workspace is trusted.
+
+    It is added only if the files of the copy that need trust are the same as in the workspace.
+    """
     original = Path(workspace)
     if not is_trusted(original, settings.trusted):
         return settings.trusted

@@ -27,10 +27,10 @@ _OWN: Final = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_
 
 
 class Scratch:
-    """A directory that holds everything a replay writes. Its methods raise SnapshotError or OSError."""
+    """The directory with everything that a replay writes. Methods raise SnapshotError or OSError."""
 
     def __init__(self, directory: Path, locations: Locations, workspace: Path, session_id: str) -> None:
-        """Create the directories; `workspace` is the one whose snapshots are used, and need not exist."""
+        """Create the directories; `workspace` is the session's, whose snapshots are used. It need not exist."""
         self.directory = directory
         self.workspace = directory / "workspace" / (workspace.name or "root")
         self.home, self.temporary = directory / "home", directory / "tmp"
@@ -45,7 +45,7 @@ class Scratch:
             put_file(self.repository.directory / "info/exclude", (recorded.directory / "info/exclude").read_bytes())
 
     def fill(self, version: str) -> None:
-        """Make the copy of the workspace match a version."""
+        """Make the copy of the workspace match a snapshot."""
         try:
             name = self.repository.version_named(version)
         except SnapshotError as error:
@@ -56,17 +56,19 @@ class Scratch:
             restore(self.repository, name)
 
     def differences(self, version: str) -> list[Change]:
-        """Return the files that differ from a version: `before` is what it holds, `after` what is there now."""
+        """Return the files that differ from a snapshot: `before` is their state in it, `after` the current one."""
         now = self.repository.snapshot()
         return self.repository.difference(version, now) if now != version else []
 
     def directories(self, version: str) -> tuple[Metadata, Metadata]:
-        """Return the permissions and empty directories of a version, and those there are now."""
+        """Return the permissions and empty directories of a snapshot, and the current ones."""
         return self.repository.metadata_of(version), self.repository.metadata
 
     @contextmanager
     def environment(self) -> Iterator[None]:
-        """Within the block, programs find their home and their temporary files below the scratch directory."""
+        """Within the block, HOME and the temporary directory are below the scratch directory, also for started
+        programs.
+        """
         before, directory = dict(os.environ), tempfile.tempdir
         self._copy_git_settings(Path(before.get("HOME") or Path.home()))
         os.environ |= {"HOME": str(self.home), "TMPDIR": str(self.temporary)}
@@ -81,7 +83,9 @@ class Scratch:
             os.environ.update(before)
 
     def _copy_git_settings(self, home: Path) -> None:
-        """Give the new home the user's settings of git, without which no commit can be made."""
+        """Copy the user's git settings to the new home, because git refuses to commit without a name and an email
+        address.
+        """
         for name in _GIT_SETTINGS:
             if (home / name).is_file():
                 (self.home / name).parent.mkdir(parents=True, exist_ok=True)

@@ -21,9 +21,10 @@ _ASKING = frozenset({"create_chat_completion", "edit_file"})
 
 
 def why_not_rerun(rerun: Rerun, workspace: str, action: OpenAction, *, directory: str, is_live: bool) -> Reason:
-    """Return what an action reaches outside the workspace; empty if it runs again.
+    """Return why an action is not run again, such as what it reaches outside the workspace; empty if it is.
 
-    `directory` is the one in which it ran. With `is_live`, only what needs a user or a model does not run again.
+    `directory` is the one in which it ran, empty if unknown. With `is_live`, only what needs a user, a sub-agent, a
+    model or a missing tool is not run again.
     """
     tool, kind = rerun.tools.get(action.proposed.tool), kind_of(action.proposed.tool)
     if kind in _ALWAYS:
