@@ -1,1 +1,1 @@
-"""The session file: events in SQLite, its lock, its text index, and what other processes can read from it."""
+"""The session file: events in SQLite, its lock, its search index, and what other processes read from it."""

@@ -1,7 +1,7 @@
-"""The active path of a log: the events that count, after rewinds have moved the session to earlier states.
+"""The active path of a log: the events in effect, after rewinds have moved the session to other states.
 
-The log is a tree: an event follows the one before it, except after a `rewound`, which follows its target. A `rewound`
-itself is on the path, because it says what happened to the files.
+The log is a tree: an event follows the one before it, except after a `rewound` event, which follows its target. That
+event is itself on the path, because it records what happened to the files.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ WHERE kind = 'rewound' ORDER BY seq"""
 
 
 class Rewind(NamedTuple):
-    """The event `seq` made event `target` the last one that counts, for the conversation, the files or both."""
+    """A rewind: event `seq` moved the conversation, the files or both (`scope`) to the state after event `target`."""
 
     seq: int
     target: int
@@ -30,7 +30,7 @@ class ActivePath:
     """The events that lead to one event, as ranges of their numbers."""
 
     def __init__(self, head: int, rewinds: Sequence[Rewind]) -> None:
-        """`head` is the last event of the path; `rewinds` are those of the log, in order."""
+        """`head` is the last event of the path; `rewinds` are all rewinds of the log, in order."""
         self.ranges = tuple(_ranges(head, rewinds))
 
     def __contains__(self, seq: int) -> bool:
@@ -38,7 +38,7 @@ class ActivePath:
 
     @property
     def condition(self) -> str:
-        """The SQL condition that holds for the events of the path among those up to its head."""
+        """A SQL condition that selects the events of the path, provided that no event is after its head."""
         others = [f"seq NOT BETWEEN {one.stop} AND {other.start - 1}" for one, other in pairwise(self.ranges)]
         return " AND ".join(others) or "1"
 
@@ -54,9 +54,9 @@ def _ranges(head: int, rewinds: Sequence[Rewind]) -> list[range]:
 
 
 def still_in_effect(rewinds: Sequence[Rewind]) -> list[Rewind]:
-    """Return the rewinds that are not undone, in order, each with the scope of what is not back yet.
+    """Return the rewinds that were not undone, in order, each with the scope in which it is still in effect.
 
-    A rewind to just before another one undoes that one, and those after it.
+    A rewind to just before another rewind undoes that one and those after it.
     """
     effective: list[Rewind] = []
     for rewind in rewinds:
@@ -70,7 +70,7 @@ def still_in_effect(rewinds: Sequence[Rewind]) -> list[Rewind]:
 
 
 def _rest(scope: RewindScope, undone: RewindScope) -> RewindScope | None:
-    """Return what of a rewind is still in effect after a part of it was undone; None if nothing is."""
+    """Return the scope of a rewind that is still in effect after `undone` of it was undone; None if nothing is."""
     if undone in ("both", scope):
         return None
     if scope == "both":
@@ -79,9 +79,10 @@ def _rest(scope: RewindScope, undone: RewindScope) -> RewindScope | None:
 
 
 def rewinds_of(store: Store, besides: RewindScope | None = "files") -> list[Rewind]:
-    """Return the rewinds of a log, in order, except those of one scope. Raises StoreError.
+    """Return the rewinds of a log in order, except those with the scope `besides`. Raises StoreError.
 
-    The files of a session have a path of their own, without the rewinds of the conversation alone.
+    The conversation is not affected by rewinds of the files alone. The files have a path of their own, for which the
+    rewinds of the conversation alone are excluded.
     """
     rows = (Rewind(*row) for row in store.query(_REWINDS) if isinstance(row[1], int) and row[1] < row[0])
     return [rewind for rewind in rows if rewind.scope != besides]

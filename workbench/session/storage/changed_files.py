@@ -1,4 +1,4 @@
-"""Reads from a session's log which files the agent and the user have changed, from the first state to the last."""
+"""Reads from a session's log which files the agent and the user changed, with their first and last texts."""
 
 from __future__ import annotations
 
@@ -20,14 +20,17 @@ SELECT files, by FROM (
 ) WHERE files LIKE '[{{%' ORDER BY seq
 """
 FileChange = tuple[str | None, str | None]
-"""The text of a file before and after the session, None if it did not exist."""
+"""The text of a file before and after the session; None if it did not exist."""
 
 
 def changed_files(path: Path) -> list[FileChange]:
-    """Return the changes of the files of which both texts are recorded; none if the log cannot be read."""
+    """Return the first and last text of each file that the agent or the user changed.
+
+    Files without recorded texts are omitted. Empty if the log cannot be read.
+    """
     changes: dict[str, FileChange] = {}
     own: set[str] = set()
-    """Paths that the agent or the user changed, and whose lines are recorded."""
+    """Paths that the agent or the user changed and whose texts are recorded."""
     try:
         with Store.open(path, readonly=True) as store:
             for files, by in store.query(_FILES):

@@ -1,7 +1,7 @@
 """Cleans up at startup: leftovers of killed sessions, and old files that the tools of closed sessions have stored.
 
 A session that ends normally deletes its lock file, so a lock file that exists and is free belongs to a killed session.
-Its lock is held during the cleanup. No message, no action and no file of the user's is deleted.
+The cleanup holds that lock. No message, no action and no file of the user's is deleted.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from workbench.session.storage.store_files import delete_file, reading_uri
 logger = logging.getLogger(__name__)
 RETENTION_DAYS: Final = 30
 RETENTION_BYTES: Final = 2_000_000_000
-"""The most bytes that the tools of all sessions keep in total: full outputs, plots, pages, pictures, undo copies."""
+"""The most bytes of tools' files, in all sessions together: full outputs, plots, pages, pictures, undo copies."""
 _USERS: Final = frozenset({"put-back", DRAFT, "comments.json"})
 """Names in a session's state directory that hold the user's own content: earlier versions of protected files, an unsent
 message and unsent review comments. They are deleted only with the session.
@@ -47,7 +47,7 @@ FROM (SELECT json FROM events WHERE kind = 'action_assessed' ORDER BY seq DESC L
 """
 
 _ONE_PAGE: Final = 4_096
-"""The size of a file whose tables were not created yet, or are in its write-ahead log alone."""
+"""The largest size of a file without tables: they were not created yet, or only in the write-ahead log."""
 _BEGUN = """
 SELECT count(*) FROM events WHERE kind NOT IN ('session_started', 'settings_changed')
   OR (kind = 'session_started' AND (coalesce(json_extract(json, '$.parent'), '') != ''
@@ -56,7 +56,7 @@ SELECT count(*) FROM events WHERE kind NOT IN ('session_started', 'settings_chan
 
 
 def sweep(locations: Locations) -> list[str]:
-    """Delete the leftovers of killed sessions; return the ids of the sessions deleted, which had no message yet."""
+    """Delete the leftovers of killed sessions; return the ids of sessions that were deleted, having no message yet."""
     removed = []
     # in a thread, because directories of temporary files may be large
     threading.Thread(target=_sweep_directories, args=(locations,), name="session-leftovers", daemon=True).start()
@@ -90,7 +90,7 @@ def _sweep_directories(locations: Locations) -> None:
 
 @dataclass(frozen=True, order=True)
 class _StoredFile:
-    """A file that a tool kept: when it was written, its size in bytes, and its path."""
+    """A file that a tool stored: when it was written (seconds since the epoch), its size in bytes, and its path."""
 
     time: float
     size: int
@@ -155,7 +155,7 @@ def _delete_files(locations: Locations, directory: Path, files: list[_StoredFile
 
 
 def _killed(locations: Locations) -> Iterator[Path]:
-    """Yield the sessions whose process may have been killed: with a lock file, or without any table in their file."""
+    """Yield the sessions whose process may have been killed: with a lock file, or with a file of at most one page."""
     with suppress(OSError):
         yield from {lock.with_suffix(SUFFIX) for lock in locations.sessions.glob("*.lock")} | {
             path for path in locations.sessions.glob(f"*{SUFFIX}") if _has_at_most_a_page(path)
@@ -170,7 +170,7 @@ def _has_at_most_a_page(path: Path) -> bool:
 
 
 def _swept(locations: Locations, path: Path) -> bool:
-    """Delete the leftovers of a killed session; return whether the session itself was deleted, because it never
+    """Delete the leftovers of a killed session; return whether the session itself was deleted because it never
     began.
     """
     sweep_unfinished(locations, path.stem)
@@ -229,7 +229,7 @@ def discard_unfinished(path: Path) -> None:
 
 
 def _has_none(path: Path, events: str) -> bool:
-    """Return whether the file is whole, and the query for its events counts none."""
+    """Return whether a session file is undamaged and `events`, a query that counts events, returns 0."""
     try:
         if path.stat().st_size == 0 and not Path(f"{path}-wal").exists():
             return True

@@ -1,7 +1,7 @@
-"""Reads the decisions on actions from the logs of sessions, the latest first, without their payloads.
+"""Reads the decisions on actions from the logs of sessions, the latest first, without the actions' previews.
 
-Used by the Decisions screen, by `ohw decisions`, and to try a rule on earlier decisions. A session is read backwards,
-so that its first decisions do not wait for the rest of a long log.
+Used by the Decisions screen, by `ohw decisions`, and to try a rule on earlier decisions. A log is read backwards, so
+that the latest decisions of a long one are there at once.
 """
 
 from __future__ import annotations
@@ -36,10 +36,11 @@ ORDER BY seq DESC
 
 @dataclass(frozen=True)
 class RecordedDecision:
-    """One decision on one action. `by` is person, rule or mode; `rule` names the rule or mode that decided, or what the
-    user's answer saved; `asked_by` names what asked the user.
+    """One decision on one action.
 
-    Strings are unescaped: pass them to `visible` before showing them.
+    `by` is person, rule or mode. `rule` names the rule or mode that decided, or the rule that the user's answer saved;
+    `asked_by` names the rule or mode because of which the user was asked. Strings are unescaped: pass them to `visible`
+    before showing them.
     """
 
     session: str
@@ -64,7 +65,7 @@ class RecordedDecision:
     reasons: tuple[str, ...] = ()
     working_dir: str = ""
     waited: float = 0.0
-    """Seconds between the question and the user's answer."""
+    """Seconds between the question and the user's answer; 0 if a rule or a mode decided."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +81,9 @@ def all_decisions(
 ) -> Iterator[RecordedDecision | Unreadable]:
     """Yield the decisions of all sessions, most recently changed sessions first, each session's latest first.
 
-    Sub-agents' decisions come with the session that started them, and those that a fork shares with the session that
-    it was forked from. `stopped` is called before each file. With `since`, only decisions made since then are yielded.
+    Sub-agents' decisions are yielded with the session that started the sub-agent; decisions that a fork shares, with
+    the session that it was forked from. `stopped` is called before each file, and True ends the iteration. With
+    `since`, only decisions made since then are yielded.
     """
     for path in recent_paths(locations, since):
         if stopped():
@@ -110,7 +112,7 @@ def _of_file(path: Path, *, with_children: bool) -> Iterator[RecordedDecision | 
 
 @dataclass
 class _Pending:
-    """A decision with its number and time, and the assessment before it."""
+    """A decision with its number and time, and the latest assessment before it."""
 
     seq: int
     at: str
@@ -120,14 +122,14 @@ class _Pending:
 
     @property
     def waited(self) -> float:
-        """How many seconds the user was asked; 0 if a rule or a mode decided."""
+        """Seconds between the question and the user's answer; 0 if a rule or a mode decided."""
         if self.decided["by"] != "person" or not self.assessed_at:
             return 0.0
         return (datetime.fromisoformat(self.at) - datetime.fromisoformat(self.assessed_at)).total_seconds()
 
 
 class _Reading:
-    """One pass over a log, backwards: a decision is complete when the proposal of its action comes."""
+    """Reads one log backwards, so that a decision is complete once the proposal of its action is read."""
 
     def __init__(self, session: str, workspace: str, store: Store, *, with_shared: bool) -> None:
         self._session = session
@@ -135,7 +137,7 @@ class _Reading:
         self._store = store
         self._rows = _ROWS.format(events="events" if with_shared else "main.events")
         self._decided: dict[tuple[str, str], list[_Pending]] = {}
-        """The decisions whose proposal has not come yet, by sub-agent and action."""
+        """By sub-agent and action id, the decisions whose proposal was not read yet."""
 
     def decisions(self) -> Iterator[RecordedDecision]:
         for seq, at, kind, parts, row in self._store.query(self._rows):

@@ -80,7 +80,7 @@ _BATCH = 1_000
 _HOPELESS = 5_000
 """After this many consecutive unreadable rows, the rest of the file is skipped."""
 UNCHECKED = -1
-"""The checksum of a row from a version that wrote none; flipping one bit of a checksum never produces it."""
+"""The checksum of a row from a version that wrote none; flipping one bit of a checksum never results in it."""
 CHANGED = "its checksum differs: it was changed after it was written"
 MISSING = "is missing"
 Unsigned: TypeAlias = tuple[int, str, str, str, str | None]
@@ -121,7 +121,7 @@ def write_line(db: sqlite3.Connection, seq: int, kind: str, at: str, line: str) 
 
 
 def insert_row(db: sqlite3.Connection, row: Unsigned) -> None:
-    """Insert a stored event, with its checksum, in the open transaction."""
+    """Insert a row, adding its checksum, in the open transaction."""
     db.execute("INSERT INTO main.events VALUES (?, ?, ?, ?, ?, ?)", (*row, checksum(row)))
 
 
@@ -174,9 +174,9 @@ class LogMark(msgspec.Struct, frozen=True):
 
 
 def mark_of(db: sqlite3.Connection, last: int, since: LogMark) -> LogMark | None:
-    """Return the mark of the first `last` events, of which those up to `since` are not read.
+    """Return the mark of the first `last` events, continuing from the mark `since`, whose events are not read again.
 
-    None if an event is missing, or has no checksum because a version that wrote none wrote it. Raises sqlite3.Error.
+    None if an event is missing, or has no checksum because an older version wrote it. Raises sqlite3.Error.
     """
     crc, count = since.crc, since.seq
     rows = db.execute(_CHECKSUMS, (since.seq, last))
@@ -192,7 +192,7 @@ def mark_of(db: sqlite3.Connection, last: int, since: LogMark) -> LogMark | None
 
 
 def _missing_at_the_end(db: sqlite3.Connection, last: int) -> str:
-    """Describe events that are missing after the last one; empty if the index of words contains none of them."""
+    """Describe events that are missing after event `last`; empty if the search index has no later event either."""
     indexed = _last_indexed(db)
     if indexed <= last:
         return ""
@@ -202,7 +202,7 @@ def _missing_at_the_end(db: sqlite3.Connection, last: int) -> str:
 
 
 def _last_indexed(db: sqlite3.Connection) -> int:
-    """Return the number of the last event in the index of words, 0 if there is none. Raises sqlite3.Error."""
+    """Return the number of the last event in the search index; 0 if there is none. Raises sqlite3.Error."""
     return int(db.execute("SELECT coalesce(max(id), 0) FROM words_docsize").fetchone()[0])
 
 
@@ -220,8 +220,9 @@ def _as_json(event: Event) -> tuple[Event, str]:
 def read_rows(
     db: sqlite3.Connection, lock: threading.RLock, after: int, limit: int | None, crc: str
 ) -> Iterator[tuple[int, str] | Gap]:
-    """Yield (seq, JSON) in order, and a Gap for rows that are unreadable, changed or missing; lock for one batch at a
-    time.
+    """Yield (seq, JSON) in order, and a Gap for rows that are unreadable, changed or missing.
+
+    The lock is held only while a batch is read.
     """
     remaining = limit if limit is not None else -1
     while remaining != 0:
@@ -293,7 +294,7 @@ _LONGEST = 4_000
 
 
 def index_words(db: sqlite3.Connection, event: Event) -> None:
-    """Add the words of one event to the index, in the open transaction."""
+    """Add the words of one event to the search index, in the open transaction."""
     text = text_of(event)
     if text:
         db.execute("INSERT INTO words(rowid, text) VALUES (?, ?)", (event.seq, text[:_LONGEST]))

@@ -1,4 +1,4 @@
-"""The forks of a session: they read its events from its file, and get them before the file is deleted."""
+"""The forks of a session: they read its events from its file, so they get a copy before that file is deleted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,11 @@ from workbench.session.storage.store import Store, StoreError
 
 @contextmanager
 def family_lock(directory: Path) -> Iterator[None]:
-    """Hold the lock to create a fork, or to delete a session that forks may read. Raises WorkbenchError."""
+    """Hold the lock that is needed to create a fork, or to delete a session that forks may read.
+
+    `directory` is the one with the session files. On a file system without locks, nothing is locked. Raises
+    WorkbenchError.
+    """
     try:
         descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
@@ -45,9 +49,10 @@ def _part_of(file: Path, session: str) -> SharedPart | None:
 
 
 def begin_fork(path: Path, parts: Sequence[SharedPart], first: SessionStarted, *others: Event) -> None:
-    """Create the file of a fork with its first event, the shared parts and the events after those. Raises StoreError.
+    """Create the file of a fork: its first event, the shared parts, and its other events after those. Raises
+    StoreError.
 
-    If it cannot be written as a whole, there is no file.
+    If it cannot be written completely, no file is left.
     """
     start = parts[-1].last if parts else 1
     events = (replace(first, seq=1), *(replace(event, seq=seq) for seq, event in enumerate(others, start + 1)))
@@ -60,9 +65,11 @@ def begin_fork(path: Path, parts: Sequence[SharedPart], first: SessionStarted, *
 
 
 def bequeath(path: Path) -> None:
-    """Copy the events of a session that is to be deleted to the fork that shares most of them; the others share its.
+    """Before a session is deleted, copy its events to the fork that shares most of them; other forks then share that
+    one's.
 
-    Call this with the family lock. Raises SessionInUse if a fork is open, or StoreError; each fork is whole either way.
+    Call this while holding the family lock. Raises StoreError, for example if a fork is open; each fork stays readable
+    then.
     """
     forks = [(part, file) for file in forks_of(path) if (part := _part_of(file, path.stem)) is not None]
     if not forks:

@@ -20,7 +20,7 @@ def identity_of(path: Path) -> Identity | None:
 
 
 def is_still(before: Identity, path: Path) -> bool:
-    """Return whether the path leads to the same file and it was not truncated: SQLite never shrinks an open file."""
+    """Return whether the path still leads to the same file, not truncated. SQLite never shrinks an open file."""
     now = identity_of(path)
     return now is not None and now[:2] == before[:2] and now[2] >= before[2]
 

@@ -14,7 +14,7 @@ FROM events WHERE kind IN ('version_taken', 'action_proposed', 'action_observed'
 
 
 class FileStep(NamedTuple):
-    """The snapshots before and after one action of the agent, whose result is event `seq`."""
+    """The snapshots before and after one action of the agent; `seq` is the event with the action's result."""
 
     seq: int
     before: str
@@ -22,7 +22,7 @@ class FileStep(NamedTuple):
 
 
 class Transition(NamedTuple):
-    """A change of the files from one snapshot to another, to be made in the workspace."""
+    """A change from one snapshot to another that is to be made to the files of the workspace."""
 
     start: str
     end: str
@@ -31,8 +31,8 @@ class Transition(NamedTuple):
 def steps_of(store: Store) -> list[FileStep]:
     """Return the steps of a log, of all branches, in order. Raises StoreError.
 
-    Changes by the user and by other programs are no steps, and neither are those by a command of the user's. A snapshot
-    may be recorded after later events, so a step has the number of its action's result.
+    Changes by other programs, by the user, or by the user's own commands are not steps. A snapshot may be recorded
+    after later events, so a step has the number of its action's result.
     """
     results: dict[str, int] = {}
     steps: list[FileStep] = []
@@ -50,7 +50,10 @@ def steps_of(store: Store) -> list[FileStep]:
 
 
 def transitions(steps: Sequence[FileStep], now: ActivePath, then: ActivePath) -> list[Transition]:
-    """Return the changes that lead from the files of one path to those of another: undo, newest first, then redo."""
+    """Return the changes that lead from the files on the path `now` to those on the path `then`.
+
+    Steps are undone first, the newest one first, and then others are redone.
+    """
     undone = [step for step in steps if step.seq in now and step.seq not in then]
     redone = [step for step in steps if step.seq in then and step.seq not in now]
     backwards = [Transition(step.after, step.before) for step in reversed(undone)]
@@ -58,7 +61,7 @@ def transitions(steps: Sequence[FileStep], now: ActivePath, then: ActivePath) ->
 
 
 def _joined(changes: Sequence[Transition]) -> Iterator[Transition]:
-    """Yield the changes, those that follow directly on each other as one."""
+    """Yield the changes; consecutive ones are joined if one starts at the snapshot at which the other ends."""
     whole: Transition | None = None
     for change in changes:
         if whole is not None and whole.end == change.start:

@@ -37,8 +37,8 @@ def import_lines(lines: Iterable[str], path: Path, *, model: str, mode: Mode) ->
     """Create a session file from exported lines.
 
     Raises StoreError if a line is invalid; the message names the first one, and no file is left. An imported session is
-    only history and gets no permissions from the lines: its model and mode are the given ones, and it has no API URL,
-    limit or rule. Everything open in it is closed, even decided actions.
+    only history: its model and mode are `model` and `mode`, and the lines set no API URL, limit or rule. Everything
+    open in it is closed, even actions that were approved.
     """
     store = Store.create(path)
     try:
@@ -76,7 +76,7 @@ def without_powers(event: Event, model: str, mode: Mode, workspace: str) -> Even
 
 
 def _restricted(event: Event, workspace: str) -> Event:
-    """Return the event without the texts of files that are outside the workspace or protected."""
+    """Return the event without the texts of files that are protected or outside the workspace."""
     if isinstance(event, Rewound):  # opening the session would write what a cut off rewind has not written
         return replace(event, files=(), directories={})
     resolver = PathContext(workspace or os.devnull, str(Path.home()))
@@ -89,7 +89,7 @@ def _without_contents(file: FileDelta) -> FileDelta:
 
 
 def close_what_is_open(store: Store) -> None:
-    """End an open run with all its actions: an action that was decided elsewhere never runs here."""
+    """End an open run with all its actions, so that an action that was approved elsewhere never runs here."""
     state = State()
     for event in store.events():
         state.apply(event)
@@ -99,7 +99,7 @@ def close_what_is_open(store: Store) -> None:
 
 
 def reset_permissions(store: Store, model: str, mode: Mode, max_steps: int) -> None:
-    """Give a foreign session file these settings, drop its rules, and close everything open in it."""
+    """Give the session file of somebody else these settings, drop its rules, and close everything open in it."""
     state = State()
     for event in store.events():
         state.apply(event)

@@ -26,7 +26,7 @@ class SessionInUse(WorkbenchError):
 
 
 class SessionLock:
-    """A lock held from `acquire` to `release`; its file holds the pid of the holder."""
+    """A lock held from `acquire` to `release`; its file contains the process id of the holder."""
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self._path = path

@@ -1,7 +1,7 @@
-"""The copy of another machine's session file, which grows with that session; no engine of this machine opens it.
+"""The copy of a session file on another machine, which grows with that session; no engine of this machine opens it.
 
-It is a session file like any other, so that lists, search, exports and the time view read it, and says where the
-session is. Its events are not signed: it grants nothing here.
+The copy is a session file like any other, so that lists, search, exports and the time view can read it; it also
+contains the URL of the session. Its events are not signed, so they grant no permissions here.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Mirror:
     def open(cls, locations: Locations, session_id: str, url: str) -> Mirror:
         """Open the copy of a session on the machine of `url`, or create it.
 
-        Raises WorkbenchError, also if this machine has a session of this name that is no copy from that machine.
+        Raises WorkbenchError, for example if a session with this id exists here that is not a copy from that machine.
         """
         path = session_path(locations, session_id)
         private_directory(path.parent)
@@ -48,16 +48,19 @@ class Mirror:
 
     @property
     def path(self) -> Path:
-        """The session file."""
+        """The path of the copy."""
         return self._store.path
 
     @property
     def last_seq(self) -> int:
-        """The number of the last event."""
+        """The number of the last event in the copy."""
         return self._store.last_seq
 
     def append(self, events: Sequence[Event]) -> None:
-        """Write the next events under their own numbers, without those that the copy has. Raises StoreError."""
+        """Write the next events with the numbers that they have; those already there are skipped.
+
+        Raises StoreError, also if events in between are missing.
+        """
 
         def write(db: sqlite3.Connection) -> None:
             (last,) = db.execute(_LAST).fetchone()
@@ -77,9 +80,8 @@ class Mirror:
         self._store.refresh()
 
     def close(self, state_directory: Path) -> None:
-        """Close the copy.
-
-        If it holds no user message, delete it and its state directory, as the other machine does with the original.
+        """Close the file. If it has no message of the user, delete it and `state_directory`, as the other machine
+        does.
         """
         remove_if_empty(self._store, state_directory)
         self._store.close()

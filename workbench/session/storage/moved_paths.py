@@ -1,4 +1,4 @@
-"""The files that shared events name: in the directory of the fork, if the common history was made in another one."""
+"""Changes the paths in events that a fork shares, if they happened in another directory than the fork's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WHERE seq = 1 AND workspace <> json_extract(json, '$.workspace') ORDER BY first"
 
 
 class Relocation(NamedTuple):
-    """Events `first` to `last` happened in the directory `before`, and the session works in `now`."""
+    """Events `first` to `last` happened in the directory `before`; the session now works in `now`."""
 
     first: int
     last: int
@@ -27,12 +27,12 @@ class Relocation(NamedTuple):
 
 
 def moves_of(db: sqlite3.Connection) -> list[Relocation]:
-    """Return the moves in a session file. Raises sqlite3.Error."""
+    """Return the relocations in a session file. Raises sqlite3.Error."""
     return [Relocation(*row) for row in db.execute(_MOVES)] if is_sharing(db) else []
 
 
 def moved(event: Event, moves: Sequence[Relocation]) -> Event:
-    """Return the event with the paths of its files in the session's own directory."""
+    """Return the event with the paths of its file changes moved to the session's own directory."""
     for move in moves:
         if move.first <= event.seq <= move.last:
             return _moved(event, move)

@@ -1,4 +1,4 @@
-"""Where a session is of which this machine only has a copy, see `mirror`; nobody but the copying process writes one."""
+"""The URL of a session of which this machine has only a copy (see `mirror`), stored in that copy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def write_origin(db: sqlite3.Connection, url: str) -> None:
 
 
 def origin_in(db: sqlite3.Connection) -> str:
-    """Return the URL of the session of which an open file is a copy; empty if it is none."""
+    """Return the URL of the session of which an open file is a copy; empty if it is not a copy."""
     with suppress(sqlite3.OperationalError):  # there is no such table
         row = db.execute("SELECT url FROM main.origin").fetchone()
         return first_line(str(row[0]), _LONGEST) if row else ""
@@ -30,7 +30,7 @@ def origin_in(db: sqlite3.Connection) -> str:
 
 
 def origin_of(path: Path) -> str:
-    """Return the URL of the session of which a file is a copy; empty if it is none, or cannot be read."""
+    """Return the URL of the session of which a file is a copy; empty if it is not a copy or cannot be read."""
     try:
         with closing(sqlite3.connect(reading_uri(path), uri=True, timeout=5)) as db:
             return origin_in(db)
@@ -39,12 +39,12 @@ def origin_of(path: Path) -> str:
 
 
 def machine_of(url: str) -> str:
-    """Return the part of a URL that names the user and the machine."""
+    """Return the scheme, user and machine of a URL; empty if the URL is."""
     scheme, _, rest = url.partition("://")
     return f"{scheme}://{rest.partition('/')[0]}" if url else ""
 
 
 def check_is_here(session_id: str, origin: str) -> None:
-    """Raise UsageError if a session is a copy: only the machine that it is on may continue, fork or repair it."""
+    """Raise UsageError if a session is a copy: only the machine on which it runs may continue, fork or repair it."""
     if origin:
         raise UsageError(f"the session {session_id} is on {machine_of(origin)}; use `ohw resume {session_id}`")

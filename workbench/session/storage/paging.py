@@ -27,9 +27,9 @@ from workbench.session.storage.store import Store
 from workbench.tools.task_tracker import NAME as PLAN_TOOL
 
 WINDOW: Final = 3_000
-"""The fewest events in one part."""
+"""The default for the fewest events in one part."""
 _CALM: Final = 3
-"""Consecutive responses without a user message in between: after as many, every queued message has been read."""
+"""After this many responses without a user message in between, every queued message has been read."""
 _ENDS: Final = "SELECT seq, kind, json_extract(json, '$.action_id') FROM events WHERE seq < ? ORDER BY seq DESC"
 
 
@@ -61,7 +61,7 @@ def _cut(store: Store, end: int, least: int) -> int:
 
 
 def _follow(untold: set[str], kind: str, action_id: str | None) -> None:
-    """Update `untold`: the actions whose later events were seen while going backwards, but not yet the first."""
+    """Update `untold`: the actions of which, going backwards, later events were read but not yet the first one."""
     if kind in ("action_proposed", "person_command"):
         untold.discard(action_id or "")
     elif action_id:
@@ -86,11 +86,11 @@ FROM events WHERE seq BETWEEN ? AND ?"""
 
 
 def part(store: Store, start: int, end: int, head: int | None = None) -> Iterator[Event | Branch]:
-    """Yield the events from number `start` up to, but not including, `end`, as far as they are on the active path.
+    """Yield the events from number `start` up to, but not including, `end` that are on the active path.
 
-    That is the path to the end of the log or, with a `head`, the one that was active when event `head` was the last.
-    Of other branches, the settings follow, since they still apply, and what their model calls cost; after each, the
-    branch itself.
+    That is the path to the end of the log or, if `head` is given, the path that was active after event `head`. Of other
+    branches, changes of settings are yielded too, since they still apply, and the cost of model calls as `ModelAsked`;
+    then a `Branch` stands for the rest.
     """
     path = _path(store, head)
     branches = {later.start: (earlier.stop, later.start - 1) for earlier, later in pairwise(path.ranges)}
@@ -145,7 +145,7 @@ SELECT
   max(CASE WHEN is_active AND kind = 'model_responded' THEN seq END),
   group_concat(CASE WHEN is_active AND {_PLAN} THEN seq END),
   group_concat(CASE WHEN is_active AND kind = 'user_message' THEN seq END) {_ROWS}"""
-"""Selects all values in one pass over the rows, because the pass is the slow part."""
+"""Selects all values in one query, because reading the rows is the slow part."""
 _BEGUN: Final = f"""
 SELECT CASE kind WHEN 'person_command' THEN ''  -- it is numbered with the others, but is not a step of the agent's
   ELSE coalesce(json_extract(json, '$.event.action_id'), json_extract(json, '$.action_id'), '') END,
@@ -185,7 +185,9 @@ class Digest(Struct, frozen=True):
 
 
 def digest(store: Store, start: int, head: int | None = None) -> Digest:
-    """Return the digest of the events before event `start` on the active path, as in `part`. Raises StoreError."""
+    """Return the digest of the events before event `start` on the active path; for `head` see `part`. Raises
+    StoreError.
+    """
     active = _path(store, head).condition
     (looked,) = store.query(_DIGEST.format(active=active), start)
     calls, actions, *listed = looked
@@ -218,7 +220,7 @@ def _events(store: Store, seqs: Iterable[int]) -> list[Event]:
 
 
 def _result(store: Store, plan: Event, active: str) -> Iterator[int]:
-    """Yield the number of the event that holds a plan's result, if any."""
+    """Yield the number of the event with a plan's result, if there is one."""
     assert isinstance(plan, ActionProposed)
     return (seq for (seq,) in store.query(_RESULT.format(active=active), plan.seq, plan.action_id))
 

@@ -13,30 +13,30 @@ from workbench.session.storage.signatures import settings_rows
 from workbench.session.storage.store_files import reading_uri
 
 _WAIT = 1.0
-"""Seconds to wait for a process that is writing."""
+"""How long to wait for a process that is writing, in seconds."""
 
 
 class Permissions(NamedTuple):
-    """The permissions in one session file."""
+    """The permissions that a session file grants."""
 
     mode: str = ""
     rules: frozenset[str] = frozenset()
     api_base: str = ""
     is_mode_signed: bool = False
-    """Whether a process of ours set the mode that never asks."""
+    """Whether the mode was set by an event with a valid signature; only the mode that never asks is signed."""
     signed_rules: frozenset[str] = frozenset()
-    """The rules that a process of ours added."""
+    """The rules that were added by events with a valid signature."""
     is_api_base_signed: bool = False
 
     def exceeds(self, earlier: Permissions) -> bool:
-        """Return whether these permissions let more run without a question than `earlier` ones, or use another model
-        server.
-        """
+        """Return whether these permissions let more run unasked than `earlier`, or use another model server."""
         is_never = self.mode == NEVER and earlier.mode != NEVER
         return is_never or not self.rules <= earlier.rules or self.api_base not in ("", earlier.api_base)
 
     def after(self, setting: dict[str, Any], *, is_signed: bool) -> Self:
-        """Return the permissions after one more event that sets something."""
+        """Return the permissions after one more event; `setting` is its JSON, `is_signed` whether its signature is
+        valid.
+        """
         mode, rule = setting.get("mode") or "", setting.get("rule") or ""
         dropped = {rule, setting.get("dropped_rule") or ""}
         added = {rule} if rule else set()
@@ -50,7 +50,7 @@ class Permissions(NamedTuple):
         )
 
     def unsigned(self) -> Permissions:
-        """Return the permissions whose events have no valid signature, so no process of ours wrote them."""
+        """Return only the permissions that were set by events without a valid signature."""
         return Permissions(
             mode="" if self.is_mode_signed else self.mode,
             rules=self.rules - self.signed_rules,
@@ -59,10 +59,10 @@ class Permissions(NamedTuple):
 
 
 def permissions_in(path: Path, last: int | None = None) -> Permissions:
-    """Return the permissions in a session file, after event `last` if it is given.
+    """Return the permissions in a session file, as of event `last` if it is given.
 
-    There are none if the file cannot be read, because then it cannot be opened either. Of a fork, only its own events
-    count: they repeat the rules that it has from the shared ones.
+    There are none if the file cannot be read, because then it cannot be opened either. In a fork, only its own events
+    are read: they repeat the rules from the events that it shares.
     """
     permissions = Permissions()
     try:

@@ -35,7 +35,7 @@ _LONGEST_GAP: Final = 1_000_000
 
 @dataclass(frozen=True)
 class LostSettings:
-    """The settings with which a repaired session continues, since its own may be lost."""
+    """The settings with which a repaired session continues, in case its own are lost."""
 
     workspace: Path
     model: str
@@ -45,10 +45,11 @@ class LostSettings:
 
 @dataclass(frozen=True)
 class RepairResult:
-    """The result of a repair: how many events were saved, a description of the lost ones, and the damaged file's new
-    path.
+    """The result of a repair.
 
-    `damaged_file` is None if nothing was damaged. `has_beginning` is false if the session's workspace was lost.
+    `saved` is the number of events saved, `lost` describes the lost ones, and `damaged_file` is the new path of the
+    damaged file, or None if nothing was damaged. `has_beginning` is false if the first event, with the workspace, was
+    lost.
     """
 
     saved: int
@@ -59,13 +60,15 @@ class RepairResult:
 
 @dataclass
 class _Salvaged:
-    """Rows by number, and long strings by hash."""
+    """What was found in a damaged file: rows by event number, and long strings by hash."""
 
     rows: dict[int, Row] = field(default_factory=dict)
     strings: dict[str, str] = field(default_factory=dict)
 
     def lines(self) -> dict[int, str]:
-        """Return the JSON of the events in order; stop at an absurdly long gap: numbers after it cannot be right."""
+        """Return the JSON of the events in order, up to the first gap that is too long for the numbers after it to be
+        right.
+        """
         lines: dict[int, str] = {}
         last = 0
         for seq in sorted(self.rows):
@@ -156,7 +159,7 @@ def _rows(pages: Pages) -> Iterator[Row]:
 
 
 def _is_event(row: tuple[object, ...]) -> bool:
-    """Return whether a row without a checksum holds an event of the row's number and kind."""
+    """Return whether a row without a checksum contains an event with the row's number and kind."""
     try:
         data = json.loads(str(row[3]))
         return isinstance(data, dict) and (data.get("seq"), data.get("kind")) == (row[0], row[1])
@@ -183,7 +186,7 @@ def _in_words(lost: list[tuple[int, int]], last: int) -> str:
 
 
 def _write(path: Path, name: str, lines: dict[int, str], lost: list[tuple[int, int]], beginning: LostSettings) -> None:
-    """Write and close the new file, with events that complete its conversation; everything reaches the disk."""
+    """Write and close the new file, adding events that end everything open; on return all is on the disk."""
     state, last = State(), max(lines)
     first = SessionStarted(
         id=name,

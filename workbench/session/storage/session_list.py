@@ -51,7 +51,7 @@ FROM events
 _SETTLING = ("action_assessed", "action_decided", "action_observed", "action_abandoned")
 _SINCE = f"SELECT json FROM events WHERE seq > ? AND kind IN {(*_SETTLING, 'delegate_step')} ORDER BY seq"
 _FEW = 20
-"""A session that has more events has begun."""
+"""A session with more events than this is not checked for having been killed before it began."""
 _MODEL = """
 SELECT json_extract(json, '$.model') FROM events
 WHERE kind = 'settings_changed' AND json_extract(json, '$.model') IS NOT NULL ORDER BY seq DESC LIMIT 1
@@ -89,7 +89,7 @@ class SessionSummary:
     cost: float | None = None
     ended: str = ""
     is_running: bool = False
-    """Whether a message was sent after which no run has ended; the engine may have been killed since."""
+    """Whether no run has ended since the last message; the engine may have been killed, though."""
     answer: str = ""
     """The start of the last text that the model wrote, on one line; unescaped."""
     damaged: str = ""
@@ -97,10 +97,10 @@ class SessionSummary:
     agent: str = ""
     """The kind of the sub-agent; empty for one without a kind, and for other sessions."""
     forked_from: str = ""
-    """The session of which it is a fork; empty if it is none. The cost is that of the fork alone."""
+    """The session that this is a fork of; empty if it is not a fork. `cost` is what the fork itself has spent."""
     forked_at: int = 0
     origin: str = ""
-    """The URL of the session if it is on another machine, of which this is a copy."""
+    """If this is a copy of a session on another machine: the URL of that session."""
 
     @property
     def role(self) -> str:
@@ -245,7 +245,7 @@ def _read(path: Path, db: sqlite3.Connection) -> SessionSummary:
 
 
 def _answer(db: sqlite3.Connection, seq: int) -> str:
-    """Return the first lines of a response on one line, without secrets; unescaped."""
+    """Return the start of a response on one line, without secrets; unescaped."""
     (line,) = db.execute("SELECT json FROM events WHERE seq = ?", (seq,)).fetchone()
     return without_secrets(re.sub(r"\s+", " ", str(json.loads(line)["text"])[:_LONGEST_ANSWER]).strip())
 
@@ -256,7 +256,7 @@ def _reason(db: sqlite3.Connection, seq: int) -> str:
 
 
 def _waiting(db: sqlite3.Connection, answered: int) -> int:
-    """Return how many actions of the last response wait for the user; actions of earlier responses are all decided."""
+    """Return how many actions of the last response wait for the user; those of earlier responses are all decided."""
     asked: dict[str, bool] = {}
     for (line,) in db.execute(_SINCE, (answered,)):
         step = json.loads(line)
@@ -285,7 +285,7 @@ def _first_text(path: Path, seq: int | None) -> str:
 
 
 _AROUND = 40
-"""Characters shown before a matching word."""
+"""How many characters are shown before a matching word."""
 _LONGEST = 240
 
 
@@ -345,7 +345,8 @@ def rename(locations: Locations, session_id: str, title: str) -> None:
 
 
 def delete(locations: Locations, session_id: str) -> None:
-    """Delete a session that is not in use, with its tools' files; its forks get the events that they share first.
+    """Delete a session that is not in use, with its tools' files; its forks first get a copy of the events that they
+    share.
 
     Raises SessionInUse or another WorkbenchError.
     """

@@ -1,8 +1,8 @@
-"""The history that a fork shares with other sessions: its file names their events, which are read from their files.
+"""The history that a fork shares with other sessions: the fork's file refers to events in the files of those sessions.
 
-On each connection to a fork's file, `events` and `blobs` stand for the shared rows and its own ones, so that every
-query of a log works on a fork too. The table in the schema `main` has its own rows alone: the first event, and all
-after the shared ones.
+On each connection to a fork's file, `events` and `blobs` include the shared rows, so that every query of a log works on
+a fork too. The tables in the schema `main` have only the fork's own rows: the first event, and all after the shared
+ones.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from workbench.session.storage.event_rows import index_words
 from workbench.session.storage.store_files import companion_doubt, ownership_doubt, reading_uri
 
 MOST_PARTS: Final = 8
-"""The most sessions of which a fork shares events; SQLite attaches ten files at most."""
+"""The most sessions whose events a fork can share; SQLite attaches at most ten files."""
 _CREATE: Final = """
 CREATE TABLE IF NOT EXISTS shared(first INTEGER PRIMARY KEY, last INTEGER NOT NULL, session TEXT NOT NULL,
   at TEXT NOT NULL, workspace TEXT NOT NULL)"""
@@ -31,9 +31,9 @@ _ID: Final = lazy_pattern(r"[a-z0-9][a-z0-9-]{0,79}", re.ASCII)
 
 
 class SharedPart(NamedTuple):
-    """Events `first` to `last` of a log are those of another session; the last one happened `at` this time.
+    """Events `first` to `last` of a log are those of another session; event `last` happened `at` this time.
 
-    `workspace` is the directory in which they happened. The session is empty once the events were copied.
+    `workspace` is the directory in which they happened. `session` is empty once the events were copied.
     """
 
     first: int
@@ -44,7 +44,9 @@ class SharedPart(NamedTuple):
 
 
 def shared_parts(db: sqlite3.Connection) -> list[SharedPart]:
-    """Return the parts that the main file of a connection shares, in order. Raises sqlite3.Error."""
+    """Return the parts that the main file of a connection shares with other sessions, in order. Raises
+    sqlite3.Error.
+    """
     parts = all_parts(db)
     return [part for part in parts if isinstance(part.session, str) and _ID.fullmatch(part.session)][:MOST_PARTS]
 
@@ -55,17 +57,20 @@ def all_parts(db: sqlite3.Connection) -> list[SharedPart]:
 
 
 def is_sharing(db: sqlite3.Connection) -> bool:
-    """Return whether the main file is that of a fork. Raises sqlite3.Error."""
+    """Return whether the main file belongs to a fork. Raises sqlite3.Error."""
     return db.execute(_EXISTS).fetchone() is not None
 
 
 def parts_of(path: Path) -> list[SharedPart]:
-    """Return the parts that a session file shares; none if it cannot be read."""
+    """Return the parts that a session file shares with other sessions; empty if it cannot be read."""
     return _read(path, shared_parts)
 
 
 def ancestry_of(path: Path) -> list[SharedPart]:
-    """Return the parts that a session file shares, or has copied and names itself for; none if it cannot be read."""
+    """Return the parts that a session file shares or has copied; empty if it cannot be read.
+
+    A copied part names the session of the file itself.
+    """
     return [part if part.session else part._replace(session=path.stem) for part in _read(path, all_parts)]
 
 
@@ -83,7 +88,7 @@ def set_parts(db: sqlite3.Connection, parts: Iterable[SharedPart]) -> None:
 
 
 def attach_shared(path: Path, db: sqlite3.Connection) -> None:
-    """Let `events` and `blobs` include the shared rows, as far as their files are there. Raises sqlite3.Error."""
+    """Make `events` and `blobs` include the shared rows, as far as their files exist. Raises sqlite3.Error."""
     parts = shared_parts(db)
     if not parts:
         return
@@ -108,7 +113,7 @@ def _name(number: int) -> str:
 
 
 def _attach(file: Path, db: sqlite3.Connection, name: str, part: SharedPart) -> bool:
-    """Attach a file read-only; return False if there is none that has the last event of the part."""
+    """Attach a file read-only as `name`; return False if it does not exist or lacks the last event of the part."""
     if not file.is_file():
         return False
     db.execute(f"ATTACH ? AS {name}", (reading_uri(file),))
@@ -127,7 +132,7 @@ def _has_checksums(db: sqlite3.Connection, name: str) -> bool:
 
 
 def copy_part(db: sqlite3.Connection, part: SharedPart, events: Iterable[Event]) -> None:
-    """Copy an attached part, which has these events, into the main file, in the open transaction.
+    """Copy an attached part, whose events are `events`, into the main file, in the open transaction.
 
     Raises sqlite3.Error.
     """
@@ -146,7 +151,7 @@ def copy_part(db: sqlite3.Connection, part: SharedPart, events: Iterable[Event])
 
 
 def rename_part(db: sqlite3.Connection, session: str, other: str) -> None:
-    """Let the main file share with another session what it shared with `session`, in the open transaction.
+    """Make the main file share with the session `other` what it has shared with `session`, in the open transaction.
 
     Raises sqlite3.Error.
     """
@@ -154,7 +159,7 @@ def rename_part(db: sqlite3.Connection, session: str, other: str) -> None:
 
 
 def missing_history(db: sqlite3.Connection) -> str:
-    """Describe the first shared part whose file was not there when it was to be attached; empty if all were.
+    """Describe the first shared part whose file could not be attached; empty if all were.
 
     Raises sqlite3.Error.
     """
@@ -168,7 +173,9 @@ def missing_history(db: sqlite3.Connection) -> str:
 
 
 def sharing_doubt(path: Path) -> str:
-    """Return why a file that a fork reads may be somebody else's, as words to follow the fork's name; else empty."""
+    """Return why a file that a fork reads may be somebody else's, as words to follow the fork's name; empty if none
+    may.
+    """
     for part in parts_of(path):
         file = path.with_name(f"{part.session}{path.suffix}")
         if file.exists() and (reason := ownership_doubt(file) or companion_doubt(file)):

@@ -5,8 +5,8 @@ The stored states of sessions (see `session/saved_state`) are signed in the same
 Any program of the user can write a session file, including the agent's commands. When a session is opened again, such
 an event has an effect only if a process of ours wrote it: it is signed with a key that is stored outside the sessions.
 A program that reads the key could forge a signature, as it has all rights of the user; reading the key by name is rated
-as reading a secret, and a change of the key is reported. An event that was written by an `ohw` which an agent had
-started has an effect only below an agent.
+as reading a secret, and a change of the key is reported. An event written by an `ohw` that an agent has started has an
+effect only in processes that an agent has started.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ SELECT seq, json FROM events WHERE kind IN ('session_started', 'settings_changed
 _LAST: Final = 2**63 - 1
 """The largest number of an event."""
 _NO_EVENT: Final = 0
-"""The number in the signature of what is not an event."""
+"""The event number in the signature of content that is not an event."""
 _keys: dict[Path, bytes] = {}
 """The keys that this process has read, by path."""
 
 
 def key_path(locations: Locations) -> Path:
-    """Return the path of the user's key; its ending makes it a secret for the rating of commands."""
+    """Return the path of the user's key; because of its suffix, the rating of commands treats the file as a secret."""
     return locations.state / "signing.key"
 
 
@@ -72,13 +72,13 @@ def settings_rows(db: sqlite3.Connection, session: str, last: int = _LAST) -> li
 
 
 def sign_content(session: str, content: bytes) -> str:
-    """Return a signature of something that is stored beside a session, empty if there is no key."""
+    """Return a signature of content that is stored beside a session; empty if there is no key."""
     key = _key()
     return _signature(key, session, _NO_EVENT, hashlib.sha256(content).hexdigest(), _level()) if key else ""
 
 
 def is_signed_content(session: str, content: bytes, signature: str) -> bool:
-    """Return whether a process of ours signed this content, as `sign_content` does."""
+    """Return whether a process of ours signed this content with `sign_content`."""
     key = _key()
     return bool(key) and _is_valid(key, session, _NO_EVENT, hashlib.sha256(content).hexdigest(), signature)
 
@@ -90,7 +90,7 @@ def _grants(event: Event) -> bool:
 
 
 def _is_valid(key: bytes, session: str, seq: int, line: str, signature: object) -> bool:
-    """Return whether the event was signed by a process at or above the mark level of this one."""
+    """Return whether the signature is valid and from a process whose mark level is at least that of this process."""
     number = str(signature).partition(":")[0]
     if not (number.isascii() and number.isdigit() and len(number) < 20) or int(number) < _level():
         return False
@@ -111,7 +111,7 @@ def _level() -> int:
 
 
 def _key() -> bytes:
-    """Return the user's key, which is created if there is none; empty if it cannot be read."""
+    """Return the user's key, creating it if there is none; empty if it cannot be read or created."""
     path = key_path(Locations.from_environment())
     if path not in _keys:
         try:
@@ -125,7 +125,7 @@ def _key() -> bytes:
 
 
 def _created(path: Path) -> bytes:
-    """Create the key, or return that of a process that was quicker. Raises OSError or UsageError."""
+    """Create the key and return it, or that of a process that created it first. Raises OSError or UsageError."""
     temporary = private_directory(path.parent) / f".{path.stem}-{secrets.token_hex(4)}"
     descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     try:

@@ -107,7 +107,7 @@ class Store:
 
     @classmethod
     def create(cls, path: Path, write: Callable[[sqlite3.Connection], None] | None = None) -> Store:
-        """Create a file with mode 0600 and what `write` adds, or none. Raises StoreError, also if there was one."""
+        """Create a file with mode 0600 and what `write` adds, or none. Raises StoreError, also if the file exists."""
         try:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         except FileExistsError as error:
@@ -123,9 +123,9 @@ class Store:
     @classmethod
     def open(cls, path: Path, readonly: bool = False, *, is_checked: bool = False, is_copy: bool = False) -> Store:
         """Open an existing file. Raises StoreError. A damaged file opens only with `readonly`, and then fills `gaps`.
-
-        With `is_checked`, only its log is checked: it is as it was when closed. A copy of another machine's session
-        opens only with `readonly` or `is_copy`."""
+        With `is_checked`, the file is known to be as it was closed: only its write-ahead log is checked. A copy of
+        another machine's session opens only with `readonly` or `is_copy`.
+        """
         if not path.is_file():
             raise StoreError(f"there is no session file {path}; `ohw sessions` lists the sessions there are")
         try:
@@ -177,7 +177,7 @@ class Store:
             return written
 
     def change(self, write: Callable[[sqlite3.Connection], None]) -> None:
-        """Let `write` change the file in one transaction; open it again to see shared rows. Raises StoreError."""
+        """Let `write` change the file in one transaction; reopen it to see new shared rows. Raises StoreError."""
         with self._lock:
             try:
                 self._db.execute("BEGIN IMMEDIATE")
@@ -207,7 +207,7 @@ class Store:
             self.last_seq = _last_seq(self._db)
 
     def check_not_replaced(self) -> None:
-        """Raise StoreError if the path no longer leads to the open file, or to one on a disk that turned read-only.
+        """Raise StoreError if the path no longer leads to the open file, or if its disk has become read-only.
 
         SQLite keeps writing to a file that was deleted, moved or truncated, where the events would be lost, and may
         write to one whose path is covered by a read-only mount. A disk that fails turns read-only before a write says
@@ -295,11 +295,7 @@ class Store:
             self.gaps.append(gap)
 
     def search(self, text: str, limit: int = 100) -> list[int]:
-        """Return the numbers of the newest events that contain all words of the text, each as a whole word or its
-        beginning.
-
-        Raises StoreError.
-        """
+        """Return the numbers of the newest events with all words of the text, or longer ones that start with them."""
         with self._lock:
             try:
                 return find_words(self._db, text, limit)
@@ -307,7 +303,7 @@ class Store:
                 raise _store_error(self.path, error) from error
 
     def query(self, sql: str, *values: object) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of a SELECT, in batches, to read a long log without its payloads. Raises StoreError."""
+        """Yield the rows of a SELECT in batches, such as those of a long log without payloads. Raises StoreError."""
         try:
             with self._lock:
                 cursor = self._db.execute(sql, values)
@@ -320,7 +316,7 @@ class Store:
             raise StoreError(f"the session file {self.path} cannot be searched ({first_line(str(error))})") from error
 
     def refresh(self) -> int:
-        """Read how many events the file has, which another process may have changed; set and return `last_seq`."""
+        """Read the number of the last event, which another process may have added; set and return `last_seq`."""
         with self._lock:
             self.last_seq = max(self.last_seq, _last_seq(self._db))
             return self.last_seq
@@ -364,7 +360,7 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
 
 
 def _opened(path: Path, readonly: bool) -> sqlite3.Connection:
-    """Return a connection to a session file. Raises StoreError if it is not one, or sqlite3.Error."""
+    """Return a connection to a session file. Raises StoreError if the file is not one, or sqlite3.Error."""
     db = _connect(path, "ro" if readonly else "rw")
     try:
         db.execute("PRAGMA trusted_schema = OFF")
@@ -380,7 +376,7 @@ def _opened(path: Path, readonly: bool) -> sqlite3.Connection:
 
 
 def _checksums_of(path: Path, db: sqlite3.Connection) -> str:
-    """Return the checksum column, or its substitute in a file of version 1. Raises StoreError or sqlite3.Error."""
+    """Return the name of the checksum column, or its substitute for version 1. Raises StoreError or sqlite3.Error."""
     version = db.execute("PRAGMA user_version").fetchone()[0]
     if any(column[1] == "crc" for column in db.execute("PRAGMA table_info(events)")):
         return "crc"
@@ -457,7 +453,7 @@ def not_ours(path: Path) -> str:
 
 
 def hold(store: Store) -> None:
-    """Read a file as it is now until it is closed, so that no query looks for changes. Raises StoreError."""
+    """Make all queries read the file as it is now, until it is closed; that is faster. Raises StoreError."""
     for statement in ("BEGIN", "SELECT seq FROM events LIMIT 1"):  # the transaction begins with the first read
         next(store.query(statement), None)
 
@@ -471,7 +467,7 @@ def first_event(store: Store) -> SessionStarted:
 
 
 def last_model(store: Store, after: int = 0) -> str:
-    """Return the model that was set last by an event after `after`; empty if none set it. Raises StoreError."""
+    """Return the model that was set last, by an event after `after`; "" if none set it. Raises StoreError."""
     model = ""
     for (seq,) in store.query(_SETTINGS, after):
         for event in store.events(seq - 1, 1):

@@ -1,4 +1,4 @@
-"""Reads the model calls of one session or of all from their logs: what each cost, and its tokens."""
+"""Reads the model calls of one session, or of all, from the logs: their cost and their tokens."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ModelCall:
     session: str
     at: datetime
     turn: int = 0
-    """The number of the user's message that it worked on."""
+    """The number of the user's message during which the model was called."""
     model: str = ""
     agent: str = ""
     cost: float | None = None
