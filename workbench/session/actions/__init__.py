@@ -1,1 +1,1 @@
-"""From a proposed action to its result: assess, decide, run, record; used by the session."""
+"""The steps from a proposed action to its result: assess, decide, run, record; used by the session."""

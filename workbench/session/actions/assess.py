@@ -1,4 +1,4 @@
-"""Prepares an action: determines what would run, what a decision is bound to, its rating, and what the rules decide."""
+"""Prepares an action: finds out what would run, what a decision on it is bound to, its risk, and what the rules say."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from workbench.tools.manifest import kind_of
 from workbench.tools.tool import ToolDefinition
 
 EDITED = "you changed what the agent proposed"
-"""The reason for asking the user, whatever the mode."""
+"""The reason to ask the user about arguments that they have edited, whatever the mode."""
 _NO_TOOL = "there is no tool {name!r} here. The tools are: {tools}."
 _MASKED = (
     "it contains {mask}, which replaces a secret that is hidden from you; writing it would destroy the secret. "
@@ -47,7 +47,7 @@ _MASKED = (
 
 
 class Preparer:
-    """Prepares the actions of one session with its tools."""
+    """Prepares the actions of one session."""
 
     def __init__(self, tools: Mapping[str, ToolDefinition], state: State, assessments: Assessments) -> None:
         self._tools = tools
@@ -63,8 +63,8 @@ class Preparer:
     ) -> PreparedAction:
         """Return the action as it would run. Raises ArgumentError for an unknown tool or invalid arguments.
 
-        With `action_id`, files are shown as earlier actions of its batch will leave them. `stacked_files` are those
-        that an earlier question showed like this, for comparing the fingerprint.
+        With `action_id`, files are shown as earlier actions of its batch will leave them. To compute the fingerprint of
+        an earlier question again, pass the files that it showed like that as `stacked_files`.
         """
         tool = self._named(tool_name)
         action = tool.action_from_arguments(arguments)
@@ -108,10 +108,9 @@ class Preparer:
         before: Mapping[str, str | None],
         executes: Mapping[str, str],
     ) -> str:
-        """Describe in one line how the files that the action was checked to execute have changed; empty if they have
-        not.
+        """Describe in one line how the files that the action executes differ from `executes`; empty if they do not.
 
-        `before` holds the files that earlier actions of its batch write.
+        `before` maps the files that earlier actions of its batch write to their contents.
         """
         if not executes:
             return ""
@@ -124,7 +123,9 @@ class Preparer:
         return executed_by(rated, tool, arguments, RatingContext(self._state.workspace, directory), before)
 
     def pending(self, action_id: str) -> dict[str, str | None]:
-        """Return the contents that files will have once the actions before this one have run."""
+        """Return the contents that files will have once the actions before this one have run; None for deleted
+        files.
+        """
         return pending_contents(self._state, action_id) if action_id else {}
 
 
@@ -136,7 +137,7 @@ def _check_masks(tool: ToolDefinition, arguments: dict[str, Any]) -> None:
 
 _STRICTNESS = {"allow": 0, "ask": 1, "deny": 2}
 MOST_SEGMENTS = 60
-"""The most parts of a command that one event holds; the most dangerous ones are kept."""
+"""The most parts of a command that one event contains; the most dangerous ones are selected."""
 _ORDER = {"HIGH": 0, "MEDIUM": 1, "UNKNOWN": 2, "LOW": 3}
 _STILL_YOURS = "you were asked about it before, and no mode or rule set since then decides it"
 _DENIED = "{rule} denies it now, but it still needs your decision"
@@ -144,7 +145,7 @@ _STAYS_INSIDE = (
     "it was not run: in this mode nothing runs outside the sandbox. Find a way inside it, or tell the user what to run."
 )
 _HEIGHT: tuple[Risk, ...] = ("LOW", "MEDIUM", "UNKNOWN", "HIGH")
-"""The ratings from lowest to highest, as the user sees them: UNKNOWN is not a low risk."""
+"""The ratings from lowest to highest, as the user understands them: UNKNOWN is above MEDIUM."""
 
 
 class Rater:
@@ -205,9 +206,10 @@ class Rater:
         return risk, ruling
 
     def waited(self, action_id: str, ruling: Ruling) -> str:
-        """Return why the user decides despite the ruling: the user was already asked about this action.
+        """Return why the user still decides despite the ruling, which is that they were already asked about this
+        action.
 
-        Empty if that is not the case, or if the ruling asks the user anyway.
+        Empty if they were not, or if the ruling asks the user anyway.
         """
         action = self._state.batch.get(action_id)
         if action is None or not action.was_asked or ruling.verdict == "ask":
@@ -215,7 +217,7 @@ class Rater:
         return _STILL_YOURS if ruling.verdict == "allow" else _DENIED.format(rule=ruling.rule)
 
     def verdict(self, action: OpenAction, tool: ToolDefinition, edited: dict[str, Any] | None = None) -> Ruling:
-        """Return the current verdict of mode and rules; `edited` holds the user's own arguments, if any."""
+        """Return the current ruling of mode and rules; `edited` are the user's own arguments, or None."""
         arguments = action.arguments if edited is None else edited
         return self.ruling(replace(action.proposed, arguments=arguments), tool)[1]
 
@@ -245,7 +247,9 @@ class Rater:
         return local, *self.ruling(proposed, tool, local)
 
     def guarded(self, proposed: ActionProposed, local: Assessment) -> str:
-        """Return a protected path that the action changes and no rule of the user's names; empty if there is none."""
+        """Return a protected path that the action changes and that no rule of the user names; empty if there is
+        none.
+        """
         return guarded_by(self._rules.rules(self._state.rules), self._subject(proposed, local))
 
     def doubt(self, action: OpenAction, tool: ToolDefinition) -> str:
@@ -271,7 +275,7 @@ class Rater:
         """If the event asks the user, return it with the choices of "always allow", or with the reason why there are
         none.
 
-        `because` is a reason to ask despite mode and rules, if any.
+        `because` is a reason to ask despite mode and rules, or "".
         """
         if not event.needs_decision:
             return event
@@ -289,7 +293,9 @@ class Rater:
 
 
 def _containment(tool: ToolDefinition) -> str:
-    """Return how a decision names what everything that a call runs is inside of; empty if that is nothing."""
+    """Return the name, for decisions, of what confines everything that a call runs, such as a sandbox; "" if nothing
+    does.
+    """
     sandbox = tool.executor.sandbox if tool.executor is not None else None
     return sandbox.containment if sandbox is not None else ""
 
@@ -323,14 +329,16 @@ def is_riskier(risk: Risk, previous: Risk) -> bool:
 
 
 def reasons(local: Assessment, *, shows_diff: bool) -> tuple[str, ...]:
-    """Return the reasons for the rating, unless they are shown with its parts or a diff; a HIGH rating always has its
-    reasons.
+    """Return the reasons for the rating; empty if they are shown with its parts, or if it is not HIGH and a diff is
+    shown.
     """
     return () if len(local.parts) > 1 or (shows_diff and local.risk != "HIGH") else local.reasons
 
 
 def segments(local: Assessment) -> tuple[Segment, ...]:
-    """Return the parts of an assessment in the order of the command; none if there is only one."""
+    """Return the parts of an assessment in the order of the command, at most MOST_SEGMENTS; none if there is only
+    one.
+    """
     if len(local.parts) < 2:
         return ()
     chosen = list(range(len(local.parts)))

@@ -1,4 +1,6 @@
-"""Questions to the user in the middle of a call that runs: they wait in threads, and take the commands of a session."""
+"""Questions to the user during a running call: the call's thread waits, and the session passes the user's commands
+on.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +14,16 @@ from workbench.session.actions.decide import CommandError
 
 
 class CallQuestion(ABC):
-    """A question that is waiting; takes the same commands as a session."""
+    """A question that waits for the user; it takes the same commands as a session."""
 
     def __init__(self, action_id: str) -> None:
         self.action_id = action_id
         self.verdict: Verdict | None = None
-        """The user's decision; None if the question was withdrawn or there was no decision in time."""
+        """The user's decision; None while there is none, and if the question was withdrawn or timed out."""
         self._done = threading.Event()
 
     def answer(self, action_id: str, text: str) -> None:
-        """Accept the user's answer. Raises CommandError."""
+        """Accept the user's answer; raises CommandError here, because only some kinds of questions take an answer."""
         raise CommandError("this needs a decision, not an answer")
 
     @abstractmethod
@@ -29,11 +31,11 @@ class CallQuestion(ABC):
         """Accept the user's decision. Raises CommandError."""
 
     def wait(self, seconds: float | None = None) -> None:
-        """Wait until the question is answered, decided or withdrawn, at most `seconds`."""
+        """Wait until the question is answered, decided or withdrawn, at most `seconds`; None means without a limit."""
         self._done.wait(seconds)
 
     def withdraw(self) -> None:
-        """End the wait: the answer is no longer needed."""
+        """End the wait without a decision, because it is no longer needed."""
         self._done.set()
 
     def _finish(self, verdict: Verdict) -> None:
@@ -61,7 +63,7 @@ class WaitingQuestions(Generic[Question]):
         return True
 
     def open(self, question: Question) -> None:
-        """Add a question that waits for the user."""
+        """Add a question that now waits for the user."""
         with self._lock:
             self._open[question.action_id] = question
 

@@ -1,4 +1,4 @@
-"""Turns the user's decisions, answers and settings into events; raises CommandError if they do not fit."""
+"""Turns the user's decisions, answers and settings into events; raises CommandError if they do not fit the session."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def _edited(decided: ActionDecided, waiting: OpenAction, assessed: ActionAssesse
     """Return the approval with the user's own arguments, or a question that first shows what those would do.
 
     The arguments are rated like any others; they are shown first if they are riskier than what was shown, HIGH, or
-    write files. Raises CommandError if they do not fit.
+    write files. Raises CommandError if the tool does not accept them.
     """
     if decided.edited is None:
         raise CommandError("the edited arguments are missing")
@@ -195,7 +195,7 @@ Scope: TypeAlias = Literal["session", "folder", "person"]
 
 
 class AlwaysRule(NamedTuple):
-    """The rules of one choice, one line each, and where to save them."""
+    """The rules of one choice, one per line, and where they apply: this session, this directory, or everywhere."""
 
     rule: str
     scope: Scope

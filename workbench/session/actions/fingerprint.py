@@ -52,7 +52,7 @@ def question_fingerprint(print_: str, risk: Risk) -> str:
 
 
 def is_same_action(one: str, other: str) -> bool:
-    """Return whether two fingerprints are of the same action, ignoring the risk in them, which older logs lack."""
+    """Return whether two fingerprints are of the same action; the risk in them, which older logs lack, is ignored."""
     return one.partition(":")[0] == other.partition(":")[0]
 
 
@@ -72,7 +72,7 @@ def executed_changes(before: Mapping[str, str], after: Mapping[str, str], direct
 
 
 def question_changes(before: ActionAssessed, now: ActionAssessed) -> str:
-    """Describe in one line what differs in what an action would do since it was shown; empty if nothing does."""
+    """Describe in one line how what an action would do differs from what was shown; empty if it does not."""
     if before.working_dir != now.working_dir:
         return f"it would run in {visible_path(now.working_dir)} here, and in {visible_path(before.working_dir)} there"
     if before.edited != now.edited:

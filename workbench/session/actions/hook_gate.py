@@ -1,8 +1,8 @@
-"""What hooks decide on an action: they deny it, have it asked about or change it, or allow what a mode asks about.
+"""What hooks decide on an action: they can deny it, ask the user about it, change it, or allow what a mode asks about.
 
-A hook is never laxer than a rule: what is HIGH, touches protected paths, or is asked about or denied by a rule, stays
-so, and so does everything in the modes that ask every time or only plan. A hook that fails might have objected, so that
-the user is asked.
+A hook is never laxer than a rule. Hooks cannot allow what is HIGH, touches protected paths, or is asked about or denied
+by a rule, and nothing in the modes that ask every time or only plan. If a hook fails, it might have objected, so the
+user is asked.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _CHANGED: Final = "{who} changed what the agent proposed"
 
 
 class HookGate:
-    """The hooks of a session's actions; without any, everything is as the rules and the mode say."""
+    """Runs the hooks on a session's actions and applies their decisions; without hooks, rules and mode decide alone."""
 
     def __init__(self, hooks: SessionHooks | None, log: Log, rater: Rater) -> None:
         self._hooks = hooks
@@ -47,7 +47,7 @@ class HookGate:
         return self._is_due("before_action", proposed)
 
     def holds(self, proposed: ActionProposed, events: Sequence[Event]) -> bool:
-        """Return whether hooks have to run before the user is asked, as these events would."""
+        """Return whether these events ask the user and hooks have to run before that."""
         asks = any(isinstance(event, ActionAssessed) and event.needs_decision for event in events)
         return asks and self._is_due("before_asking", proposed)
 
@@ -61,7 +61,7 @@ class HookGate:
     def run(self, assess: Callable[[ActionProposed], Sequence[Event]], cancel: Cancel) -> bool:
         """Run the hooks that are due for the next action; return whether there were any. Raises StoreError.
 
-        `assess` returns the events of its assessment.
+        `assess` returns the events of an action's assessment.
         """
         if self._hooks is None:
             return False
@@ -84,7 +84,8 @@ class HookGate:
     ) -> tuple[Assessment, Risk, Ruling]:
         """Rate an action as it would run, and return the ruling of rules, mode and hooks.
 
-        `original` has the model's arguments; an approval by a hook has an effect only if it `approves`.
+        `original` has the model's arguments, `proposed` those that would run; unless `approves`, hooks cannot allow the
+        action.
         """
         local, risk, ruling = self._rater.strictest(proposed, readied)
         runs = self._runs(proposed)
@@ -97,13 +98,15 @@ class HookGate:
         return local, risk, after
 
     def reason(self, proposed: ActionProposed, ruling: Ruling) -> str:
-        """Return why a saved rule would not keep the action from being asked about: a hook changed it, or asks."""
+        """Return why the question about an action cannot be avoided by a rule: a hook asks, or changed it. Empty if
+        none did.
+        """
         runs = self._runs(proposed)
         asks = ruling.verdict == "ask" and any(ruling.rule == label_of(run) for run in runs)
         return ruling.reason if asks else self.change(proposed)
 
     def change(self, proposed: ActionProposed) -> str:
-        """Return the line that says which hook changed an action; empty if it does not have a hook's arguments."""
+        """Return the line that says which hook changed an action; empty if its arguments are not a hook's."""
         change = next((run for run in reversed(self._runs(proposed)) if run.arguments is not None), None)
         is_changed = change is not None and change.arguments == proposed.arguments
         return _CHANGED.format(who=label_of(change)) if change is not None and is_changed else ""
@@ -113,12 +116,12 @@ class HookGate:
 
 
 def is_by_hook(action: OpenAction, edited: dict[str, Any] | None) -> bool:
-    """Return whether these arguments are those of a hook, not the user's."""
+    """Return whether the edited arguments are a hook's, not the user's."""
     return edited is not None and edited == action.hook_arguments
 
 
 def label_of(run: HookRan) -> str:
-    """Return how a decision names a hook."""
+    """Return the name of a hook in decisions."""
     return f'hook "{visible(run.name, lines=False)}"'
 
 
@@ -127,8 +130,8 @@ def hooked(
 ) -> Ruling:
     """Return the ruling on an action after its hooks have run.
 
-    `ruling` is that on the action as it would run, `original` that on the model's arguments, and `risk` the higher of
-    the two; without `approves`, an approval has no effect.
+    `ruling` applies to the action as it would run, `original` to the model's arguments, and `risk` is the higher of
+    their risks. Unless `approves`, hooks cannot allow the action.
     """
     strict = _stricter(ruling, original, runs)
     if strict.verdict == "deny":
@@ -146,7 +149,9 @@ def hooked(
 
 
 def _stricter(ruling: Ruling, original: Ruling, runs: Sequence[HookRan]) -> Ruling:
-    """Return the ruling on what a hook has changed: what was asked about or denied before stays so."""
+    """Return the ruling on an action that a hook has changed: if the original was asked about or denied, it still
+    is.
+    """
     change = next((run for run in reversed(runs) if run.arguments is not None), None)
     if change is None or ruling.verdict == "deny":
         return ruling
@@ -159,7 +164,9 @@ def _stricter(ruling: Ruling, original: Ruling, runs: Sequence[HookRan]) -> Ruli
 
 
 def _failed(runs: Sequence[HookRan]) -> HookRan | None:
-    """Return a run that failed: it might have denied the action, or asked about it."""
+    """Return the run of a hook that failed, which might have denied the action or asked about it; None if none
+    failed.
+    """
     return next((run for run in runs if run.failure), None)
 
 

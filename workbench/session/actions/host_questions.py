@@ -1,7 +1,8 @@
 """Decisions about the hosts that commands in the sandbox connect to: by rule, by mode, or by the user.
 
-A question is a step of the call that runs, like a question of an MCP server, and each decision is recorded as such a
-step. It holds for one host and port until the call ends; "always allow" saves a rule, for the session or longer.
+A question is a step of the running call, like a question of an MCP server, and each decision is recorded as such a
+step. A decision applies to one host and port until the call ends; "always allow" saves a rule, for the session or
+longer.
 """
 
 from __future__ import annotations
@@ -58,9 +59,9 @@ _NOBODY: Final = "no user is there to be asked about it"
 _NO_CALL: Final = "no tool call runs, so the user cannot be asked about it; a rule can allow it"
 _NOT_OPEN: Final = "the session has ended, so the user cannot be asked about it"
 _OPENING: Final = 60.0
-"""Seconds that a server's connection waits until the session is open."""
+"""How long a server's connection waits until the session is open, in seconds."""
 _MOST_HOSTS: Final = 200
-"""Hosts that one call, or one server outside of calls, may try; each is recorded."""
+"""The most hosts that one call, or one server outside of calls, may try, because each is recorded."""
 _TOO_MANY: Final = f"more than {_MOST_HOSTS} hosts were tried"
 _WITHDRAWN: Final = "the command ended, or gave up, before the user decided"
 _PRESENTATION: Final = Presentation(
@@ -76,7 +77,7 @@ _PRESENTATION: Final = Presentation(
 
 
 class HostQuestion(CallQuestion):
-    """A question about a host that is waiting."""
+    """A question about a host that waits for the user."""
 
     def __init__(self, assessed: ActionAssessed, remember: Callable[[AlwaysRule, ActionDecided], list[Event]]) -> None:
         super().__init__(assessed.action_id)
@@ -114,7 +115,9 @@ class HostQuestion(CallQuestion):
 
 
 class _Key(NamedTuple):
-    """What a verdict is about: a host in one call (of a program, outside of calls), or the sending of more to it."""
+    """What a verdict applies to: a host and port, in one call or (outside of calls) for one program; or uploading
+    more.
+    """
 
     scope: str
     host: str
@@ -123,7 +126,7 @@ class _Key(NamedTuple):
 
 
 class HostQuestions(WaitingQuestions[CallQuestion]):
-    """Decides on the hosts for one session; `decide` is what its proxy calls, and may be called from any thread."""
+    """Decides on the hosts for one session; the sandbox's proxy calls `decide`, from any thread."""
 
     def __init__(
         self,
@@ -134,8 +137,8 @@ class HostQuestions(WaitingQuestions[CallQuestion]):
         has_user: bool,
         parent: HostQuestions | None = None,
     ) -> None:
-        """`calls` are the session's calls that run. For a sub-agent, `parent` is of the session whose call runs in this
-        thread: questions are asked there.
+        """`calls` are the running calls of the session. For a sub-agent, `parent` is the same for the session that
+        started it: that one asks the user.
         """
         super().__init__()
         self._calls = calls
@@ -145,19 +148,21 @@ class HostQuestions(WaitingQuestions[CallQuestion]):
         self._delegating = CURRENT_CALL.get() if parent is not None else None
         self._has_user = parent.has_user if parent is not None else has_user
         self._decided: dict[_Key, tuple[HostVerdict | None, HostVerdict]] = {}
-        """What rules and mode said of a key, and the verdict: it is used as long as they say the same."""
+        """By key: the ruling of rules and mode at the time of the verdict, and the verdict, which is reused while they
+        agree.
+        """
         self._between: RunningCall | None = None
-        """Stands for a call where none runs."""
+        """Takes the place of a call for connections that servers make while no call runs."""
         self._is_open = threading.Event()
 
     def begin(self, context: CallContext) -> None:
-        """Let servers ask outside of calls from now on; their questions are steps of no action."""
+        """Let servers ask outside of calls from now on; their questions do not belong to an action."""
         nothing = ActionProposed(action_id="", response_id="", call_id="", tool=NETWORK, arguments={})
         self._between = RunningCall(nothing, context)
         self._is_open.set()
 
     def close(self) -> None:
-        """Withdraw the questions outside of calls; no server can ask any more."""
+        """Withdraw the questions outside of calls; servers cannot ask any more."""
         between, self._between = self._between, None
         self._is_open.set()
         if between is not None:
@@ -170,16 +175,18 @@ class HostQuestions(WaitingQuestions[CallQuestion]):
 
     @property
     def session_rules(self) -> tuple[str, ...]:
-        """The rules of this session and of the sessions above it, one line each."""
+        """The rules of this session and of its parent sessions, one line each."""
         above = self._parent.session_rules if self._parent is not None else ()
         return (*self._state.rules, *above)
 
     def is_running(self, label: str) -> bool:
-        """Return whether a call of this session runs the program with this label."""
+        """Return whether a call of this session is running the program with this label."""
         return self._calls.last(_kind_of_call(label)) is not None
 
     def decide(self, request: HostRequest) -> HostVerdict:
-        """Return the verdict on a host; the label of the request is the program that was started in the sandbox."""
+        """Return the verdict on a host; the request's label is the name of the program that was started in the
+        sandbox.
+        """
         is_server = request.label.startswith((f"{SERVER} ", f"{AGENT} "))
         call = self._server_call(request.label) if is_server else self._calls.last(_kind_of_call(request.label))
         if call is None:
@@ -200,8 +207,9 @@ class HostQuestions(WaitingQuestions[CallQuestion]):
         return verdict
 
     def _server_call(self, program: str) -> RunningCall | None:
-        """Return the call that a server runs, or what stands for one once the session is open; for another agent, what
-        stands for one is in its own session.
+        """Return the call that the server `program` is running, or the stand-in for one once the session is open.
+
+        For another agent, the stand-in is that of its own session, otherwise that of the top session.
         """
         call = self._calls.last_of(program)
         if call is not None:
@@ -214,21 +222,23 @@ class HostQuestions(WaitingQuestions[CallQuestion]):
         self._decided.pop(key, None)
 
     def root(self) -> HostQuestions:
-        """Return the questions of the session that front ends show."""
+        """Return the questions of the top session, which front ends show."""
         return self if self._parent is None else self._parent.root()
 
     def context(self, call: CallContext) -> CallContext:
-        """Return the call that front ends show while this one runs: its own, or the one that started the sub-agent."""
+        """Return the call that front ends show while this one runs: the call itself, or the one that started the
+        sub-agent.
+        """
         if self._parent is None or self._delegating is None:
             return call
         return self._parent.context(self._delegating)
 
     def ruling(self, request: HostRequest, command: str) -> tuple[str, HostVerdict | None]:
-        """Return what decides without the user, a rule or the mode, and the verdict; None if the user is asked."""
+        """Return the rule or mode that applies, and the verdict; the verdict is None if the user is to be asked."""
         return self._ruling(request, self._subject(request, command))
 
     def assessed(self, request: HostRequest, command: str, action_id: str, rule: str) -> ActionAssessed:
-        """Return the question about a host, with the rules that "always allow" may save."""
+        """Return the question about a host, with the rules that "always allow" may save. `rule` is what asks."""
         assessed = ActionAssessed(
             action_id=action_id, risk="MEDIUM", reasons=_REASONS, rule=rule, fingerprint=uuid.uuid4().hex
         )
@@ -243,7 +253,9 @@ class HostQuestions(WaitingQuestions[CallQuestion]):
         return msgspec.structs.replace(assessed, always_choices=choices, always=first, no_always=why)
 
     def remember(self, proposed: ActionProposed, assessed: ActionAssessed) -> Callable[..., list[Event]]:
-        """Return a function that saves a rule for the question and returns the events. It raises CommandError."""
+        """Return a function that saves the chosen rule and returns the events of the decision. It raises
+        CommandError.
+        """
         open_action = OpenAction(proposed, assessed)
         return lambda always, decided: remembered(open_action, always, self._rules, [decided])
 
@@ -266,11 +278,11 @@ class HostQuestions(WaitingQuestions[CallQuestion]):
         return BROKEN if self._rules.is_broken else mode_label(mode), None
 
     def rules_in_force(self) -> tuple[Rule, ...]:
-        """Return the rules of the files, of this session and of those above it."""
+        """Return the rules of the files, of this session and of its parent sessions."""
         return self._rules.rules(self.session_rules)
 
     def granting(self) -> tuple[Rule, ...]:
-        """Return the rules that may let commands write further directories: none while a rule may be lost."""
+        """Return the rules that may let commands write more directories: none while a rules file is broken."""
         return () if self._rules.is_broken else self.rules_in_force()
 
     def _subject(self, request: HostRequest, command: str) -> Subject:
@@ -279,7 +291,7 @@ class HostQuestions(WaitingQuestions[CallQuestion]):
 
 
 class _Decision:
-    """One decision during a call, with its steps in the log."""
+    """One decision on a host during a call; its steps are recorded in the log."""
 
     _numbers = itertools.count(1)
 
@@ -294,7 +306,7 @@ class _Decision:
         self._closed = threading.Event()
 
     def verdict(self) -> tuple[HostVerdict, bool]:
-        """Return the verdict, and whether it stays the same until the call ends."""
+        """Return the verdict, and whether it applies until the call ends."""
         proposed = host_proposed(self._request, self._command, self._action_id)
         by, ruling = self._questions.ruling(self._request, self._command)
         if ruling is None and not self._questions.has_user:
@@ -309,7 +321,7 @@ class _Decision:
             self._closed.set()
 
     def _recorded(self, ruling: HostVerdict, by: str) -> HostVerdict:
-        """Record the verdict of a rule or of the mode, and return what comes of it."""
+        """Record the verdict of a rule or of the mode; return what finally happens."""
         self._report(ActionAssessed(action_id=self._action_id, risk="MEDIUM", rule=by, needs_decision=False))
         verdict: Verdict = "approved" if ruling.allowed else "rejected"
         is_rule = by.startswith(("allow ", "deny "))
@@ -319,7 +331,7 @@ class _Decision:
         return self._finished(ruling)
 
     def _asked(self, proposed: ActionProposed, assessed: ActionAssessed) -> tuple[HostVerdict, bool]:
-        """Ask the user; a question that is withdrawn is asked again with the next connection."""
+        """Ask the user; a question that was withdrawn is asked again for the next connection."""
         question = HostQuestion(assessed, self._questions.remember(proposed, assessed))
         waiting = self._questions.root()
         waiting.open(question)  # before it is shown, because the answer may come immediately
@@ -345,12 +357,16 @@ class _Decision:
         return HostVerdict(True, grant=_scope_of(self._call, self._request))
 
     def _end(self, question: HostQuestion) -> None:
-        """Withdraw the question because its call ends, and let its last steps be recorded before the call's result."""
+        """Withdraw the question because its call ends, and wait until its last steps are recorded before the call's
+        result.
+        """
         question.withdraw()
         self._closed.wait(_CLOSING)
 
     def _finished(self, verdict: HostVerdict) -> HostVerdict:
-        """Record whether the host can be connected to, and return that: an allowed one may have a private address."""
+        """Record and return the verdict; a host that is allowed is refused after all if its address may not be
+        reached.
+        """
         if verdict.allowed and (refusal := self._request.refusal()):
             verdict = HostVerdict(False, refusal)
         if verdict.allowed:
@@ -362,14 +378,14 @@ class _Decision:
         return verdict
 
     def _report(self, event: Event) -> None:
-        """Record a step of the call; a rule for the session is an event of its own."""
+        """Record a step of the call; rules that are added to the session are recorded as events of their own."""
         if isinstance(event, ActionEvent):
             event = DelegateStep(action_id=self._context.action_id, agent=SANDBOX, session="", event=event)
         self._context.report(event)
 
 
 def host_proposed(request: HostRequest, command: str, action_id: str) -> ActionProposed:
-    """Return the step in which a command, or whatever `command` names, wants to reach a host."""
+    """Return the step in which `command`, a command line or the name of a program, wants to connect to a host."""
     return ActionProposed(
         action_id=action_id,
         response_id="",
@@ -381,19 +397,19 @@ def host_proposed(request: HostRequest, command: str, action_id: str) -> ActionP
 
 
 def _scope_of(call: RunningCall, request: HostRequest) -> str:
-    """Return what an answer holds for: the call, or outside of calls the program."""
+    """Return what an answer applies to: the call or, outside of calls, the program."""
     return call.proposed.action_id or request.label
 
 
 def _kind_of_call(label: str) -> ToolKind | None:
-    """Return the kind of tool that runs a program: of the shell, or of a Python interpreter."""
+    """Return the kind of tool that runs a program: the shell's or the Python interpreter's; None for other programs."""
     if label in _SHELLS:
         return "command"
     return "code" if label.startswith("python") else None
 
 
 def _command_of(request: HostRequest) -> str:
-    """Return what connects: the command line of the process, unless it is one of ours, or else the program."""
+    """Return what connects: the command line of the process or, if that is unknown or one of ours, the program."""
     kind = _kind_of_call(request.label)
     if kind is None:
         return request.label
@@ -410,7 +426,7 @@ def _arguments(request: HostRequest, command: str) -> dict[str, Any]:
 
 
 def _url(request: HostRequest) -> str:
-    """Return the URL that rules are compared with; a port is in it unless it is the scheme's own."""
+    """Return the URL that rules are compared with; it names the port unless that is the default of its scheme."""
     scheme = "http" if request.port == 80 else "https"
     host = f"[{request.host}]" if ":" in request.host else request.host
     return f"{scheme}://{host}/" if request.port in (80, 443) else f"{scheme}://{host}:{request.port}/"

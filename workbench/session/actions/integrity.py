@@ -46,7 +46,7 @@ MOST_RESTORED: Final = 20
 are moved aside whatever their number is.
 """
 GUARD_NOTE: Final = "protected files changed: "
-"""How every note about such files begins, those to the model too."""
+"""The start of every note about changed protected files, including notes to the model."""
 _NAMED: Final = 4
 _MODEL: Final = (
     "A protected file is changed only where the call names it, so that the user is asked: edit it with the editor. "
@@ -57,17 +57,17 @@ _REJECTED: Final = "The user was asked, and did not put them back."
 
 
 class Intrusion(msgspec.Struct, frozen=True):
-    """Protected files that changed without having been shown (possibly none), and what was done about it."""
+    """Protected files that changed without having been shown (possibly none), and how the guard reacted."""
 
     paths: tuple[str, ...] = ()
     notice: str = ""
     """The message to the user."""
     model_note: str = ""
     moved: tuple[SetAside, ...] = ()
-    """What can be put back."""
+    """The files that were moved aside and can be put back."""
 
     def with_decision(self, is_back: bool, failed: Sequence[str]) -> Intrusion:
-        """Return it with the decision of the user, and the paths that could not be put back."""
+        """Return this report with the user's decision added, and the paths that could not be put back."""
         if not is_back:
             return replace(
                 self, notice=f"{self.notice}. You did not put them back", model_note=f"{self.model_note} {_REJECTED}"
@@ -93,9 +93,9 @@ class _Shared:
     baseline: Baseline | None = None
     running: list[Permit] = field(default_factory=list)
     omitted: tuple[str, ...] = ()
-    """Descriptions of the files that are not compared because of a limit, as reported last."""
+    """Descriptions of the files that are not compared because of a limit; the last ones that were reported."""
     pending: dict[str, PathChange] = field(default_factory=dict)
-    """Changes that are kept until the user has been asked about them."""
+    """By path: changes that stay in place until the user has been asked about them."""
 
 
 _WORKSPACES: dict[tuple[str, ...], _Shared] = {}
@@ -108,9 +108,8 @@ class IntegrityGuard:
     def __init__(
         self, workspace: str, state: Path | None = None, rewritten_session: Callable[[], str] = lambda: ""
     ) -> None:
-        """Changed and new files are moved below `state`; without it, nothing is undone.
-
-        `rewritten_session` returns the path of the open session file if another process has written to it.
+        """Changed and new files are moved below `state`; if that is None, nothing is undone. `rewritten_session`
+        returns the path of the open session file if another process has written to it, else "".
         """
         self._rewritten_session = rewritten_session
         home, locations = str(Path.home()), Locations.from_environment()
@@ -154,7 +153,9 @@ class IntegrityGuard:
             self._shared.pending.clear()
 
     def unreported_limits(self) -> str:
-        """Return a notice about protected files that are not compared; empty if it was already returned."""
+        """Return a notice about protected files that are not compared; empty if there are none or it was returned
+        before.
+        """
         with self._shared.lock:
             baseline = self._shared.baseline
             omitted = baseline.omitted if baseline is not None else ()
@@ -266,7 +267,7 @@ class IntegrityGuard:
         return Intrusion(tuple(change.path for change in unnamed), notice)
 
     def _changed(self, permit: Permit) -> list[PathChange]:
-        """Return the changes since the baseline that no permit allows; the current scan becomes the new baseline."""
+        """Return the changes since the last scan that no permit allows; a new scan replaces the last one."""
         before, now = self._shared.baseline, self._shared.files.scan()
         self._shared.baseline = now
         permits = (permit, *self._shared.running)
@@ -284,14 +285,14 @@ class IntegrityGuard:
         return change.before is None or (within(change.real, self._workspace) and not is_checked_out)
 
     def _roots(self, paths: Iterable[str]) -> list[Root]:
-        """Return the directories in which changes are undone: the workspace, and git directories of its own outside."""
+        """Return the directories in which changes are undone: the workspace, and its git directories elsewhere."""
         # A work tree of a repository elsewhere has its git directory there.
         is_outside = not all(within(path, self._workspace) for path in paths)
         directories = protected_paths(self._root.path).git_directories if is_outside else ()
         return [self._root, *(Root.at(each) for each in directories if not within(each, self._workspace))]
 
     def _ask_about(self, changes: Iterable[PathChange]) -> None:
-        """Ask about these changes before the next action; several changes of one path count as one, from its first
+        """Ask about these changes before the next action; several changes of one path become one, from its first
         content.
         """
         pending = self._shared.pending
@@ -389,7 +390,9 @@ class Protection:
     """The integrity guard of one session, and the changes that its running actions may make."""
 
     def __init__(self, log: Log, rater: Rater, state: Path | None, ask: AskToPutBack | None = None) -> None:
-        """Changed files are moved below `state` before the old content is restored; without it, nothing is restored."""
+        """Changed files are moved below `state` before the old content is restored; if it is None, nothing is
+        restored.
+        """
         self._log = log
         self._rater = rater
         self._ask = ask
@@ -444,9 +447,7 @@ class Protection:
 
     @contextmanager
     def user_command(self, run: RunningAction | None) -> Iterator[None]:
-        """Guard a shell command of the user's: it may change any file, but changed files that it does not name are
-        reported.
-        """
+        """Guard a shell command of the user's: it may change any file, but those that it does not name are reported."""
         if run is None:
             yield
             return

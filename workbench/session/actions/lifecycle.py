@@ -66,13 +66,13 @@ if TYPE_CHECKING:
     from workbench.session.hooks import SessionHooks
 
 CHANGED = "it changed after you approved it, so you are asked again"
-"""The reason for asking the user, whatever the mode."""
+"""The reason to ask the user again about an action that has changed, whatever the mode."""
 _PART_LOST = f"{CHANGED}; choose again which hunks to accept"
 _AFTER_END = "This call was not run: {tool} before it ended the run."
 
 
 class Actions:
-    """The actions of one session; nothing runs without a decision on record."""
+    """Runs the actions of one session; nothing runs without a recorded decision."""
 
     def __init__(
         self,
@@ -116,7 +116,7 @@ class Actions:
     def assessed(self, proposed: ActionProposed, *, ask: str = "", edited: dict[str, Any] | None = None) -> list[Event]:
         """Return the events to record before the action may run; none if `advance` has to prepare it first.
 
-        The user is asked for the reason `ask`, or if the action waited before; `edited` are the user's own arguments.
+        The user is asked if `ask` is a reason, or if they were asked before; `edited` are the user's own arguments.
         """
         if proposed.error:
             return [self._failed(proposed, proposed.error)]
@@ -169,7 +169,9 @@ class Actions:
         return self._failures.advised(proposed, not_run(proposed.action_id, why, refused=True), self.tools)
 
     def advance(self, cancel: Cancel) -> bool:
-        """Prepare, assess or run the next action, and others that may run at the same time; return whether any ran."""
+        """Prepare, assess or run the next action, and others that may run at the same time; return whether any was
+        run.
+        """
         if self._prepares(cancel):
             return False
         self.protection.compare()
@@ -209,7 +211,9 @@ class Actions:
         return None if action.is_waiting else self._checked(action)
 
     def _beside(self, action: OpenAction) -> PreparedAction | None:
-        """Return the action ready to run beside the ones before it, or None if it has to wait for its turn."""
+        """Return the action, ready to run at the same time as those before it, or None if it has to wait for its
+        turn.
+        """
         tool = self.tools.get(action.proposed.tool)
         if tool is None or action.proposed.error or action.is_waiting or not runs_beside(tool):
             return None
@@ -218,8 +222,9 @@ class Actions:
         return self._checked(action) if action.may_run else None
 
     def _prepares(self, cancel: Cancel) -> bool:
-        """Have the next action's files checked, run its hooks or do its preparation, which may be slow, without the
-        lock; return False if it needs none of these.
+        """Let the next action's files be checked, run its hooks or do its preparation, none of which needs the lock.
+
+        Return False if there is nothing of that to do.
         """
         if self.unsaved_files.check(cancel) or self._gate.run(self._assessment, cancel):
             return True
@@ -263,7 +268,7 @@ class Actions:
         return None
 
     def _objection(self, action: OpenAction, decided: ActionDecided, readied: PreparedAction) -> str | None:
-        """Return why the decision is no longer valid (empty if the reason needs no words), or None if it is valid.
+        """Return why the decision is no longer valid (possibly "", without a reason to show), or None if it is valid.
 
         The user's decision is valid for the action as they saw it, unless it has become more dangerous; the decision of
         a mode or rule is valid while it still allows the action.
@@ -284,7 +289,9 @@ class Actions:
         return None if was_asked else why or None
 
     def _finish(self, run: RunningAction, result: Result, cancel: Cancel) -> None:
-        """Record the result; a tool that ends the run ends it, unless the user has sent a message in the meantime."""
+        """Record the result. A tool that ends the run does so here, unless the user has sent a message in the
+        meantime.
+        """
         proposed = run.proposed
         result, beside = self.protection.ended(
             run, result, CallContext(proposed.action_id, self.report, self._on_live), cancel
@@ -318,7 +325,10 @@ _BY_CHANGED_FILE = "a changed protected file, which every mode asks about"
 def _asked_by(
     ruling: Ruling, *, ask: str, doubt: str, waited: str, readied: PreparedAction, protection: Protection
 ) -> tuple[str, str]:
-    """Return, in a few words, what asks, and why: a mode or rule, or a check that asks although both allow it."""
+    """Return, in a few words, what asks the user, and why: a mode or rule, or a check that asks although both allow it.
+
+    Both are empty if nothing asks.
+    """
     changed = protection.doubt(readied.tool)
     conflict = NOT_MERGED if has_conflicts(readied.stale) else ""
     reasons = (

@@ -1,6 +1,6 @@
 """Questions from MCP servers during a call: each is recorded in the log as a step of that call, with its decision.
 
-The step looks like a sub-agent's, so that it is asked, left open and answered in the same way. It names the server that
+The step is recorded like one of a sub-agent, so front ends show and answer it in the same way. It names the server that
 asks; an answer is matched to its question by the question's id.
 """
 
@@ -40,7 +40,7 @@ _REJECTED = "The user rejected this."
 
 
 class ServerQuestion(CallQuestion):
-    """A question of a server that is waiting."""
+    """A question of a server that waits for the user."""
 
     def __init__(self, action_id: str, *, takes_text: bool) -> None:
         super().__init__(action_id)
@@ -69,7 +69,9 @@ class ServerQuestions(WaitingQuestions[ServerQuestion]):
     """The open questions from one session's servers; its methods may be called from any thread."""
 
     def __init__(self, complete: ModelCompletion, mode: Callable[[], Mode], *, has_user: bool) -> None:
-        """`mode` returns the current mode; `has_user` says whether a user can answer, now or later."""
+        """`complete` asks the model; `mode` returns the current mode; `has_user` says whether a user can answer, now or
+        later.
+        """
         super().__init__()
         self.complete = complete
         self.mode = mode
@@ -161,7 +163,7 @@ class CallAsker:
         return verdict
 
     def refused(self, why: str) -> None:
-        """Tell the user that the server requested something that it may not have."""
+        """Notify the user that the server requested something that it may not have."""
         self._call.show(Notice(text=why))
 
     def withdraw(self) -> None:

@@ -32,7 +32,7 @@ class OpenQuestions:
         self._actions = actions
 
     def advance(self, cancel: Cancel, *, after_a_run: bool) -> None:
-        """Renew the open questions after a unit of work (all if something ran) and ask ahead. Raises StoreError."""
+        """Update the open questions after a unit of work (all if something ran), and ask ahead. Raises StoreError."""
         self._renew(cancel, only_stacked=not after_a_run)
         self._ask_ahead(cancel)
 

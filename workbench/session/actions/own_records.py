@@ -1,7 +1,8 @@
 """Compares our own records between actions: the approvals of MCP servers, and the permissions in closed sessions.
 
-A program that an agent runs could rewrite them, because it runs as the same user. Changes by this process and signed
-ones (see `session/storage/signatures`) are not reported, nor are changes that allow no more than before.
+A program that an agent runs could rewrite them, because it runs as the same user. Changes by this process and changes
+with a valid signature (see `session/storage/signatures`) are not reported, nor are those that allow no more than
+before.
 """
 
 from __future__ import annotations
@@ -28,16 +29,18 @@ from workbench.session.storage.permissions import Permissions, permissions_in
 from workbench.session.storage.signatures import key_path
 
 _SHARE: Final = 0.01
-"""The share of the time that comparing many sessions may take: thousands of them are not compared at every action."""
+"""The largest fraction of the time that may be spent on comparing sessions; thousands are not compared at every
+action.
+"""
 _FEW: Final = 0.001
-"""Seconds: a comparison of the sessions that takes at most this long is made every time."""
+"""If comparing the sessions takes at most this many seconds, it is done every time."""
 _PINNED: Final = ("approved", "tools", "files")
 """The fields of a server's record that let something run without a question."""
 
 
 class _Record(NamedTuple):
     key: StatKey
-    """Empty if the stat does not prove that the content is the same later."""
+    """Identifies the content by its stat; empty if a later change might leave the stat as it is."""
     digest: bytes
     pinned: Any = None
 
@@ -45,7 +48,7 @@ class _Record(NamedTuple):
 class _Session(NamedTuple):
     key: StatKey
     is_held: bool = False
-    """Whether the engine of another session was writing to it; its permissions are read when it has ended."""
+    """Whether an engine was writing to it; then its permissions are read when that engine has ended."""
     permissions: Permissions | None = None
     """None if they were not read yet."""
 
@@ -60,12 +63,16 @@ class OwnRecords:
         self._records: dict[str, _Record] | None = None
         self._files: dict[str, _Session] = {}
         self._directory: StatKey = ()
-        """The stat of the directory of sessions when it was last listed; empty if it does not prove anything."""
+        """The stat of the directory of sessions when it was last listed; empty if a later change might leave it as it
+        is.
+        """
         self._next = 0.0
-        """When the sessions are compared again although their directory is the same; a monotonic time."""
+        """The monotonic time at which the sessions are compared again even if the stat of their directory is the
+        same.
+        """
 
     def changes(self) -> list[PathChange]:
-        """Return the changes since the last call, none at the first."""
+        """Return the changes since the last call; none at the first call."""
         records, files = dict(self._read_records()), self._listed_sessions()
         if self._records is None:
             self._records, self._files = records, files
@@ -87,9 +94,9 @@ class OwnRecords:
             yield path, cached
 
     def _listed_sessions(self) -> dict[str, _Session]:
-        """Return the stat of each session file; those of the last time while comparing them would cost too much.
+        """Return the state of each session file, or the last result if the next comparison is not due yet.
 
-        SQLite creates a log beside a file that it writes to, so the directory's stat shows nearly every change.
+        SQLite creates a log beside a file that it writes to, so the directory's stat changes with nearly every write.
         """
         directory = next((info for _, info in _entry(self._sessions)), None)
         key = stat_key(directory) if directory is not None and is_settled_directory(directory) else ()
@@ -108,7 +115,9 @@ class OwnRecords:
             yield path, _Session((*stat_key(info), *logs.get(f"{path}-wal", ())))
 
     def _is_rewritten(self, path: str, files: dict[str, _Session]) -> bool:
-        """Return whether a session file, which no engine holds, allows more than before; record what it allows."""
+        """Return whether a session file grants more than before, unless an engine is writing it; store what it
+        grants.
+        """
         before, now = self._files.get(path), files[path]
         if before is not None and before.key == now.key:
             files[path] = before
@@ -154,7 +163,7 @@ def _pinned(content: bytes) -> Any:
 
 
 def _allows_more(path: str, before: dict[str, _Record], now: dict[str, _Record]) -> bool:
-    """Return whether a record was changed by another process so that it may let more run."""
+    """Return whether another process has changed a record such that more may run."""
     old, new = before.get(path), now.get(path)
     if old is not None and new is not None and old.digest == new.digest:
         return False
@@ -171,7 +180,7 @@ def _allows_more(path: str, before: dict[str, _Record], now: dict[str, _Record])
 
 
 def _is_written_by_an_engine(session: Path) -> bool:
-    """Return whether an engine holds the session: this process, or one that no agent of this process started."""
+    """Return whether an engine has locked the session: this process, or one that was not started from this process."""
     pid = holder(session)
     if pid is None:
         return False
@@ -186,6 +195,6 @@ def _is_written_by_an_engine(session: Path) -> bool:
 
 
 def change_of_record(path: str, *, is_new: bool = False) -> PathChange:
-    """Return the description of a changed record, without its content."""
+    """Return a change that stands for a changed record and does not contain its content."""
     before, after = (PathState("file", 0, digest, None, (), is_settled=False) for digest in (b"before", b"after"))
     return PathChange(path, None if is_new else before, after, path)

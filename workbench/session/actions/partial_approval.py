@@ -1,4 +1,4 @@
-"""Partial approval of a change: which hunks are written, and the message to the model about each. Pure functions."""
+"""Partial approval of a change: which hunks are written, and the message to the model about them. Pure functions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class InvalidPart(Exception):
 
 
 class FilePart(msgspec.Struct, frozen=True):
-    """One file of the preview: the proposal, the accepted hunks (some with edited text), and the file's new content."""
+    """One file of the preview: the proposal, the numbers of accepted hunks (`taken`), and the new content (`text`)."""
 
     proposal: FileDiff
     taken: frozenset[int]
@@ -57,7 +57,7 @@ def parts_of(preview: Sequence[FileDelta], decided: ActionDecided) -> tuple[File
 
 
 def is_nothing(parts: Sequence[FilePart]) -> bool:
-    """Return whether every file stays as it is."""
+    """Return whether nothing is accepted, so that every file stays as it is."""
     return all(part.text == part.before for part in parts)
 
 
@@ -67,7 +67,7 @@ def is_everything(parts: Sequence[FilePart]) -> bool:
 
 
 def as_written(parts: Sequence[FilePart]) -> tuple[FileText, ...]:
-    """Return the new texts as recorded in the decision."""
+    """Return the new texts in the form in which the decision records them."""
     return tuple(FileText(path=part.path, text=part.text) for part in parts)
 
 
@@ -105,7 +105,7 @@ _HEAD = "The user accepted only a part of this change, or edited it. The files c
 
 
 def partial_result(parts: Sequence[FilePart], note: str) -> str:
-    """Return the action's result for the model."""
+    """Return the action's result for the model, which describes each file and ends with the user's note."""
     note_line = f"\nThe user's note: {note.strip()}" if note.strip() else ""
     return "\n".join([_HEAD, *(line for part in parts for line in _file(part))]) + note_line
 

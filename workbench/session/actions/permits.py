@@ -22,7 +22,7 @@ _TREE_VERBS: Final = frozenset(
         *("clone", "submodule", "worktree", "read-tree", "checkout-index", "bisect"),
     }
 )
-"""Git subcommands that check out files of other versions: putting some of these back would leave a mixed checkout."""
+"""Git subcommands that check out other versions of files; restoring only some of those would leave a mixed checkout."""
 _INSTALLERS: Final = words(
     "pip pip3 uv pipx poetry pdm hatch rye conda mamba pixi npm pnpm yarn bun deno cargo rustup go gem bundle brew "
     "pyenv rbenv nodenv asdf mise volta composer dotnet stack cabal opam"
@@ -40,20 +40,20 @@ class Permit(msgspec.Struct, frozen=True):
     """The protected files that one action may change because they were shown and approved, by absolute path."""
 
     directories: frozenset[str] = frozenset()
-    """Protected paths that may change, with everything below."""
+    """Protected paths that may change, including everything below them."""
     files: frozenset[str] = frozenset()
     deleted: frozenset[str] = frozenset()
-    """Paths that the action names as deleted, with everything below."""
+    """Paths that the command deletes by name, including everything below them."""
     everything: bool = False
     installs: bool = False
-    """Whether the action installs programs or packages, as the user approved."""
+    """Whether the action installs programs or packages and was approved by the user."""
     installs_here: str = ""
-    """The workspace if the action names an installer, though nobody was asked."""
+    """The workspace if the action runs an installer, whether the user was asked or not; otherwise empty."""
     checks_out: bool = False
     """Whether the action is a git command that checks out files of other versions."""
 
     def allows(self, change: PathChange) -> bool:
-        """Return whether the change is one that the user was shown and approved."""
+        """Return whether the permit covers the change."""
         paths = [change.path, change.real or change.path]
         if change.is_behind_link:
             paths.append(real_path(change.path))
@@ -116,7 +116,9 @@ def _is_installer(part: Part) -> bool:
 
 
 def _real(paths: Iterable[str]) -> frozenset[str]:
-    """Return the paths as written, with their directory's links resolved, and with all links resolved."""
+    """Return each path in three forms: as written, with the links of its directory resolved, and with all links
+    resolved.
+    """
     normal = [os.path.normpath(path) for path in paths]
     return frozenset(each for path in normal for each in (path, real_path(path), _in_real_directory(path)))
 

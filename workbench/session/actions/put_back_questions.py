@@ -1,7 +1,7 @@
-"""Asks the user whether protected files that appeared while a command ran, and were moved aside, are put back.
+"""Asks the user whether to put back protected files that appeared while a command ran and were moved aside.
 
-The question is a step of the call that has just run, like a question about a host; the files run nothing while it
-waits. It is asked in every mode but "Don't ask"; there, and without a user, the files stay where they are.
+The question is a step of the call that has just run, like a question about a host; while it waits, the files stay moved
+aside. It is asked in every mode but "Don't ask"; in that mode, and without a user, the files stay where they are.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from workbench.text import counted, cut_middle, first_line, visible_path, well_f
 from workbench.tools.ask_human.question import PUT_BACK, SANDBOX
 
 _MOST_CHARACTERS: Final = 20_000
-"""The most characters of the files in a question."""
+"""The most characters of the files' content that a question shows."""
 _MOST_NAMES: Final = 200
 _LONGEST: Final = 200
 _INTERVAL: Final = 0.25
-"""Seconds between checks whether the run was interrupted."""
+"""Seconds between two checks whether the run was interrupted."""
 _RULE: Final = "a new protected file"
 _PRESENTATION: Final = Presentation(
     icon="±",
@@ -55,7 +55,7 @@ _PRESENTATION: Final = Presentation(
 
 
 class PutBackQuestion(CallQuestion):
-    """A question about files that is waiting."""
+    """A question about files that were moved aside, which waits for the user."""
 
     def __init__(self, assessed: ActionAssessed) -> None:
         super().__init__(assessed.action_id)
@@ -75,7 +75,7 @@ class PutBackQuestion(CallQuestion):
 
 
 class PutBackQuestions:
-    """Asks in one session, where its questions about hosts are asked: a sub-agent's in its parent's."""
+    """Asks these questions for one session; those of a sub-agent are asked in the session that front ends show."""
 
     def __init__(self, hosts: HostQuestions, state: State) -> None:
         self._hosts = hosts
@@ -84,7 +84,9 @@ class PutBackQuestions:
     def ask(
         self, proposed: ActionProposed, moved: Sequence[SetAside], call: CallContext, cancel: Cancel
     ) -> bool | None:
-        """Return whether the user wants the files back; None if no user is asked, or the run is interrupted."""
+        """Return whether the user wants the files back; None if no user is asked, or if the run is interrupted
+        first.
+        """
         if not self._hosts.has_user or self._state.mode == NEVER or cancel.is_set:
             return None
         context = self._hosts.context(call)
@@ -104,7 +106,7 @@ class PutBackQuestions:
 def put_back_steps(
     proposed: ActionProposed, moved: Sequence[SetAside], workspace: str
 ) -> tuple[ActionProposed, ActionAssessed]:
-    """Return the step in which files would be put back, and the question about it."""
+    """Return the step in which the files `moved` would be put back, and the question about it."""
     action_id = f"put-back-{uuid.uuid4().hex[:12]}"
     content, is_whole = _content(moved)
     arguments = {
@@ -138,7 +140,7 @@ def put_back_steps(
 
 
 def _decision(question: PutBackQuestion) -> Iterator[ActionEvent]:
-    """Yield the user's decision and what follows from it."""
+    """Yield the user's decision and its result."""
     name, verdict = question.action_id, question.verdict
     if verdict is not None:
         yield ActionDecided(
@@ -157,7 +159,7 @@ def _report(context: CallContext, *events: ActionEvent) -> None:
 
 
 def _content(moved: Sequence[SetAside]) -> tuple[str, bool]:
-    """Return the names and sizes of the files, then their content, as text, and whether that is all of it."""
+    """Return a text with the names and sizes of the files, then their contents; and whether nothing is omitted."""
     files = [file for each in moved for file in _files(each)]
     # All names come first, so that a long file cannot push another one out of the question.
     names = [_entry(name, path) for name, path in files[:_MOST_NAMES]]
@@ -172,7 +174,9 @@ def _content(moved: Sequence[SetAside]) -> tuple[str, bool]:
 
 
 def _files(moved: SetAside) -> list[tuple[str, Path]]:
-    """Return the files and links that were moved from one path, each with its name from there."""
+    """Return the files and links that were moved from one path, each with its name relative to that path's
+    directory.
+    """
     saved, top = Path(moved.saved), Path(moved.path).name
     if saved.is_symlink() or not saved.is_dir():
         return [(visible_path(top), saved)]

@@ -16,17 +16,17 @@ from workbench.protocol.events import ActionAssessed
 from workbench.session.state import OpenAction
 
 _TICK = 0.25
-"""Seconds between two looks at the files; a file counts as changed once it is the same in two of them."""
+"""Seconds between two checks of the files; a file is treated as changed once two checks find the same new state."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 60.0
 _MOST_RENEWALS = 30
-"""A file that is written all the time would fill the log, which holds its content with each question."""
+"""The most times that one question is asked again, because each time adds the files' contents to the log."""
 
 _Signature = tuple[tuple[int, ...] | None, ...]
 
 
 @dataclass
 class _Watched:
-    """One open question: its files, how they looked last, and how often it has been asked again."""
+    """One open question: its files, their state at the last check, and how often it was asked again."""
 
     fingerprint: str
     paths: tuple[str, ...]
@@ -36,7 +36,7 @@ class _Watched:
     candidate: _Signature = field(default=())
 
     def is_changed(self, now: float) -> bool:
-        """Look at the files; return whether they have changed and stopped changing."""
+        """Check the files; return whether they have changed and stopped changing."""
         if now < self.due or self.renewals >= _MOST_RENEWALS:
             return False
         signature = _signature(self.paths)
@@ -50,7 +50,7 @@ class _Watched:
 
 
 class QuestionWatch:
-    """Watches the files of the open questions in a thread that exists only while there are some."""
+    """Watches the files of the open questions, in a thread that exists only while there are any."""
 
     def __init__(self) -> None:
         self._wake: Callable[[], None] | None = None
@@ -60,7 +60,7 @@ class QuestionWatch:
         self._thread: threading.Thread | None = None
 
     def start(self, wake: Callable[[], None]) -> None:
-        """Call `wake` from now on when a file has changed."""
+        """From now on, call `wake` in the watching thread when a file has changed; before this, nothing is watched."""
         self._wake = wake
 
     def consume_change(self) -> bool:
@@ -95,7 +95,7 @@ class QuestionWatch:
         return _Watched(assessed.fingerprint, paths, (), renewals, time.monotonic() + pause)
 
     def close(self) -> None:
-        """End the thread."""
+        """Stop watching, which ends the thread."""
         with self._condition:
             self._watched = {}
             self._condition.notify_all()
@@ -121,7 +121,7 @@ def _paths(assessed: ActionAssessed) -> tuple[str, ...]:
 
 
 def _signature(paths: Sequence[str]) -> _Signature:
-    """Return a value that changes when a file, or the link that leads to it, is written or replaced."""
+    """Return a value that changes when one of the files, or the link that leads to it, is written or replaced."""
     return tuple(_stamp(path, follow=follow) for path in paths for follow in (False, True))
 
 

@@ -20,12 +20,12 @@ _SHORTEST = 3
 
 
 class Effect(NamedTuple):
-    """The paths that a refused action would have touched, and the commands it would have run."""
+    """The paths that a refused action would have touched, and the commands it would have run; `what` describes it."""
 
     what: str
     paths: frozenset[str]
     names: tuple[str, ...]
-    """The forms in which the paths may be written."""
+    """The forms in which the paths may be written: as given, and relative to the workspace."""
     commands: tuple[tuple[str, ...], ...]
 
 

@@ -57,13 +57,11 @@ class DeletionGuard(Protocol):
         """Return the rating with the deletions among its reasons, and why the deletions alone require a question."""
 
     def copy_failure(self, action_id: str) -> str:
-        """Return why no copy was made of the files this action is about to delete; empty if one was made or none is
-        needed.
-        """
+        """Return why no copy was made of the files that this action is about to delete; empty if no copy is missing."""
 
 
 class _NoCopies:
-    """A deletion guard that knows nothing and keeps no copies."""
+    """A deletion guard that makes no copies and never asks."""
 
     def explain(self, assessment: Assessment) -> Explained:
         """Return the rating unchanged."""
@@ -91,8 +89,8 @@ _NOT_BEGUN = "This action was not run: the user interrupted."
 Result: TypeAlias = ActionObserved | ActionAbandoned
 _Report: TypeAlias = Callable[[Event], None]
 _Outcome: TypeAlias = tuple[Observation, float, str] | str | None
-"""The result of a call, its duration in seconds and the tool's rendering of it; or the reason why it did not run; or
-None if the user interrupted first.
+"""The observation, the call's duration in seconds and the tool's rendering; or the reason why it did not run; or None
+if the user interrupted first.
 """
 Preparation: TypeAlias = Callable[[], Observation | None]
 """Work to be done before an action can be shown; returns why the action cannot be run, or None."""
@@ -109,18 +107,20 @@ class PreparedAction:
     fingerprint: str
     preparation: Preparation | None = None
     instead: Callable[[], Observation] | None = None
-    """Replaces the call of the tool if the user accepted only a part of the change."""
+    """Is called in place of the tool if the user accepted only a part of the change."""
     stale: tuple[StaleFile, ...] = ()
     stacked: tuple[str, ...] = ()
     """Files that are shown as earlier actions of the batch will leave them."""
     beside: tuple[str, ...] = ()
     """Notes on files that earlier actions of the batch write too."""
     executes: Mapping[str, str] = field(default_factory=dict)
-    """The files that the action runs or reads as code, each with a hash of its content."""
+    """The files that the action runs or reads as code, each with a value that changes with its content."""
     reads: tuple[str, ...] = ()
     """The real paths that the action names, if it only reads: no other file is read, even if a link changes."""
     difference: Callable[[], str] | None = None
-    """Compares the executed files again and describes in one line what differs; None if there is nothing to compare."""
+    """Compares the executed files again and describes in one line what differs, "" if nothing; None if there are
+    none.
+    """
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -135,11 +135,13 @@ class RunningAction:
     proposed: ActionProposed
     readied: PreparedAction
     sub_agent: RunningSubAgent | None = None
-    """The action's sub-agent if it was started before the session was opened; it continues."""
+    """The action's sub-agent, if it was started before this process opened the session and is being continued."""
 
 
 class CallSuspended(Exception):
-    """A call ended without a result: it waits for an absent user, and continues when the log is opened again."""
+    """Raised for a call that ended without a result: it waits for an absent user, and continues when the log is
+    reopened.
+    """
 
 
 class CallContext(msgspec.Struct):
@@ -161,10 +163,10 @@ AskToPutBack: TypeAlias = Callable[[ActionProposed, Sequence[SetAside], CallCont
 
 
 class RunningCall:
-    """A call while it runs, for other threads."""
+    """A running call, as other threads see it."""
 
     def __init__(self, proposed: ActionProposed, context: CallContext, program: str = "") -> None:
-        """`program` is the name of the program that runs the call, if it runs between calls too."""
+        """`program` is the name of the program that runs the call, if that program also runs between calls."""
         self.proposed = proposed
         self.context = context
         self.program = program
@@ -173,7 +175,7 @@ class RunningCall:
         self._at_end: list[Callable[[], None]] = []
 
     def at_end(self, callback: Callable[[], None]) -> None:
-        """Call back when the call ends, before its result is recorded; at once if it has ended."""
+        """Call `callback` when the call ends, before its result is recorded; at once if it has ended."""
         with self._lock:
             if not self._is_over:
                 self._at_end.append(callback)
@@ -197,7 +199,7 @@ class RunningCalls:
 
     @contextmanager
     def running(self, proposed: ActionProposed, context: CallContext, program: str = "") -> Iterator[None]:
-        """List the call within the block; `program` is the name of the program that runs it between others."""
+        """List the call while the block runs; for `program` see `RunningCall`."""
         call = RunningCall(proposed, context, program)
         with self._lock:
             self._calls.append(call)
@@ -209,7 +211,7 @@ class RunningCalls:
             call.end()
 
     def last(self, kind: ToolKind | None) -> RunningCall | None:
-        """Return the last started call of a tool of that kind, or else of any; None if nothing runs."""
+        """Return the last started call of a tool of that kind, or else of any tool; None if no call runs."""
         with self._lock:
             of_kind = [call for call in self._calls if kind_of(call.proposed.tool) == kind]
             return next(reversed(of_kind or self._calls), None)
@@ -221,7 +223,7 @@ class RunningCalls:
 
 
 def record_model_call(response: ModelResponse) -> None:
-    """Record the cost of a model response for the action that runs or is prepared in this thread."""
+    """Record the cost of a model's response with the action that is running or being prepared in this thread."""
     call = CURRENT_CALL.get()
     if call is not None:
         usage = response.usage
@@ -230,7 +232,7 @@ def record_model_call(response: ModelResponse) -> None:
 
 
 class Runner:
-    """The threads in which a session's tools run; a single action always runs in the first of them."""
+    """Runs the tools of a session in threads; a single action always runs in the first thread."""
 
     def __init__(
         self,
@@ -250,7 +252,7 @@ class Runner:
     def results(self, group: Sequence[RunningAction], cancel: Cancel) -> Iterator[tuple[RunningAction, Result]]:
         """Run all actions at the same time (at most MAX_PARALLEL) and yield each result as it comes.
 
-        A call that is left open has no result.
+        A call that waits for an absent user yields no result.
         """
         runs = {
             Job(thread, partial(self._called, run, cancel), run.readied.tool.interrupt): run
@@ -270,9 +272,9 @@ class Runner:
     def prepare(
         self, action_id: str, tool: ToolDefinition, preparation: Preparation, cancel: Cancel
     ) -> Observation | None:
-        """Do the preparation in the first tool thread.
+        """Do the preparation in the first of the tools' threads.
 
-        Return why the action cannot run, or None (also if interrupted).
+        Return why the action cannot run; None if it can, or if the user interrupted.
         """
         job = Job(self._lanes[0], partial(self._prepared, action_id, preparation, cancel), tool.interrupt)
         try:
@@ -285,7 +287,9 @@ class Runner:
         return None if cancel.is_set else preparation()
 
     def _listen(self, group: Sequence[RunningAction]) -> None:
-        """Show output live, except from calls that share one tool: it would be unclear which call it belongs to."""
+        """Show output live, except from calls that use the same executor, where it is unclear which call it belongs
+        to.
+        """
         executors = [run.readied.tool.executor for run in group]
         for run, executor in zip(group, executors, strict=True):
             if executor is not None and executors.count(executor) == 1:
@@ -354,21 +358,22 @@ def _result(run: RunningAction, future: Future[_Outcome] | None) -> Result:
 
 
 class CannotWrite(Exception):
-    """A file cannot hold its new content, or is not as shown; the message is one line. Nothing was written, unless the
-    message names files that could not be restored.
+    """A file cannot get its new content, or is not as shown; the message is one line.
+
+    Nothing was written, unless the message names files that could not be restored.
     """
 
 
 class PartialWriter:
-    """Writes files for one session, and shares the editor's state directory."""
+    """Writes the accepted parts of changes for one session, using the state directory of the editor."""
 
     def __init__(self, state_dir: Path | None, workspace: str = "/") -> None:
         self.state_dir = state_dir
-        """The directory in which the session keeps files, or None if it keeps none."""
+        """The directory in which the session stores files of its tools; None if it stores none."""
         self._files = Files(workspace, state_dir, merges=True)
 
     def check(self, parts: Sequence[FilePart]) -> None:
-        """Raise CannotWrite if the files could not be written as the user wants them."""
+        """Raise CannotWrite if the files could not be written in this form now."""
         self._plans(parts)
 
     def in_part(self, readied: PreparedAction, decided: ActionDecided) -> PreparedAction:

@@ -13,7 +13,10 @@ from workbench.tools.executor import FileChange
 
 
 def pending_contents(state: State, action_id: str) -> dict[str, str | None]:
-    """Return the contents of files once the actions before this one have run as shown or partly approved."""
+    """Return the contents of files once the actions before this one have run as shown, or as approved in part.
+
+    None stands for a deleted file.
+    """
     contents: dict[str, str | None] = {}
     for name, action in state.batch.items():
         if name == action_id:
@@ -29,12 +32,14 @@ def _contents_after(action: OpenAction) -> dict[str, str | None]:
 
 
 def stacked(changes: Iterable[FileChange], pending: Mapping[str, str | None]) -> tuple[str, ...]:
-    """Return the files whose preview was made on top of earlier actions; not every tool can do that."""
+    """Return the files whose preview starts from the contents that earlier actions will write; some tools cannot do
+    that.
+    """
     return tuple(change.path for change in changes if change.path in pending and change.before == pending[change.path])
 
 
 def overlap_reasons(changes: Iterable[FileChange], pending: Mapping[str, str | None]) -> tuple[str, ...]:
-    """Return a line for each file that an earlier action writes too."""
+    """Return a line for each file that an earlier action of the response writes too."""
     both = [change for change in changes if change.path in pending]
     on_top = stacked(both, pending)
     return tuple(_overlap_reason(PurePath(change.path).name, change.path, on_top) for change in both)
@@ -57,7 +62,10 @@ NOT_MERGED = "a file has changed since the agent read it, and the two changes do
 
 
 def stale_files(changes: Iterable[FileChange], who: Mapping[str, tuple[str, int]]) -> tuple[StaleFile, ...]:
-    """Return the files of a preview that have changed since the agent saw them; `who` names the last writer by path."""
+    """Return the files of a preview that have changed since the agent read them.
+
+    `who` has the last writer of each path, with a key of the content written.
+    """
     return tuple(
         StaleFile(
             path=change.path,
@@ -83,7 +91,7 @@ def has_conflicts(files: Iterable[StaleFile]) -> bool:
 
 
 def stale_reasons(files: Iterable[StaleFile]) -> tuple[str, ...]:
-    """Return a line for each file, to be shown with the question."""
+    """Return a line for each stale file, to be shown with the question."""
     return tuple(f"{_since(file, PurePath(file.path).name, 'the agent read it')}; {_outcome(file)}" for file in files)
 
 
@@ -103,12 +111,12 @@ def _outcome(file: StaleFile) -> str:
 
 
 def stale_note(files: Sequence[StaleFile]) -> str:
-    """Return the note to append to the result of an action that wrote such files."""
+    """Return the note to append to the result of an action that wrote stale files."""
     return "\n".join(f"[{_since(file, file.path, 'you last saw it')}. {_done(file)}]\n{_lines(file)}" for file in files)
 
 
 def refused_stale_note(files: Sequence[StaleFile]) -> str:
-    """Return the note to append to the result of an action that was rejected."""
+    """Return the note to append to the result of an action on stale files that was rejected."""
     return "\n".join(f"[{_since(file, file.path, 'you last saw it')}. View it before you edit it.]" for file in files)
 
 

@@ -23,13 +23,13 @@ from workbench.session.state import OpenAction
 from workbench.tools.manifest import kind_of
 
 _POLL: Final = 0.1
-"""Seconds between two looks at whether the run is cancelled or the editor gone."""
+"""Seconds between checks whether the run was canceled or the editor has gone."""
 _Check: TypeAlias = tuple[str, str]
-"""The ID of an action, and the fingerprint that was approved if it is about to run."""
+"""The ID of an action, and the fingerprint of its approval if it is about to run, otherwise ""."""
 
 
 class UnsavedFiles:
-    """The files of a session's actions, as far as an editor may have changes in them that are not saved."""
+    """Lets an editor's front end check files for unsaved changes before an action uses them."""
 
     def __init__(self, log: Log, on_live: Callable[[LiveEvent], None]) -> None:
         self.is_offered: Callable[[], bool] = lambda: False
@@ -47,7 +47,7 @@ class UnsavedFiles:
         return is_due and bool(self._files(proposed.tool, proposed.arguments))
 
     def check(self, cancel: Cancel) -> bool:
-        """Have the files of the next action checked, and wait for the end; return False if nothing is due."""
+        """Let the files of the next action be checked, and wait until that is done; return False if no check is due."""
         with self._log.lock:
             due = self._due(self._log.state.next_action)
             batch = self._log.state.batch
@@ -64,7 +64,7 @@ class UnsavedFiles:
         return True
 
     def end_check(self, request: int) -> None:
-        """Let the action continue whose files were checked; called from another thread."""
+        """End the wait of the check number `request`; called by the thread that handles the front end's command."""
         if request == self._request:
             self._answered.set()
 
@@ -79,7 +79,7 @@ class UnsavedFiles:
         return (check, files) if files else None
 
     def _files(self, tool: str, arguments: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return the real paths of the files of the workspace that an action reads or edits."""
+        """Return the real paths of the files in the workspace that an action reads or edits with the editor."""
         if kind_of(tool) != "edit" or not self.is_offered():
             return ()
         workspace = self._log.state.workspace

@@ -1,4 +1,4 @@
-"""Changes from other sessions that the user applies to the workspace, rated and ruled on like edits of the agent's."""
+"""Applies changes from other sessions to the workspace for the user, with the rating and rules of the agent's edits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from workbench.tools.tool import ToolDefinition
 
 
 class UserChanges:
-    """Applies changes that the user has seen, with their risk; a rule that denies such an edit applies here too."""
+    """Applies changes that the user has seen with their risk; a rule that denies such an edit to the agent denies it
+    here.
+    """
 
     def __init__(self, rater: Rater, files: WorkspaceFiles) -> None:
         self._rater = rater

@@ -28,7 +28,7 @@ class UserCommands:
     """The user's queued commands, in order; they need no approval, because the user wrote them."""
 
     def __init__(self, log: Log, actions: Actions, prepare: Callable[[UserCommand, Cancel], None] = _nothing) -> None:
-        """`prepare` is called before each command."""
+        """`prepare` is called before each command is run."""
         self._prepare = prepare
         self._log = log
         self._actions = actions
@@ -40,7 +40,7 @@ class UserCommands:
         return bool(self._log.state.own)
 
     def add(self, command: str) -> None:
-        """Queue a command, which runs as soon as no action runs; with a leading `!`, outside the sandbox.
+        """Queue a command, which runs as soon as no action runs. A leading `!` lets it run outside the sandbox.
 
         Raises CommandError if it is empty or cannot run.
         """
@@ -58,7 +58,9 @@ class UserCommands:
         self._log.commit(event)
 
     def _arguments(self, command: UserCommand) -> dict[str, Any]:
-        """Return the arguments of the shell, which can be left only if it is in a sandbox or a container."""
+        """Return the arguments for the shell tool; running outside is an argument only if there is a sandbox or
+        container.
+        """
         tool = self._actions.tools.get(SHELL)
         can_leave = tool is not None and tool.executor is not None and tool.executor.sandbox is not None
         return {"command": command.command, **({"outside_sandbox": True} if command.outside and can_leave else {})}
@@ -102,7 +104,7 @@ class UserCommands:
         return cancel is not None
 
     def after_a_stop(self) -> list[Event]:
-        """Return the events that close the commands left by a stop: none is started, and none is run a second time."""
+        """Return the events that close commands that were open when the engine stopped; none of them is run again."""
         state = self._log.state
         return [
             ActionAbandoned(action_id=name, reason=_UNKNOWN) if name in state.own_started else not_run(name, _NOT_BEGUN)

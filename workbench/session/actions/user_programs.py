@@ -21,7 +21,7 @@ _PYTHONS: Final = (
     *(".local/share/uv/tools", ".local/share/pipx/venvs", ".local/pipx/venvs", ".virtualenvs", "Library/Python"),
     *(".conda/envs", "miniconda3/envs", "miniforge3/envs", "mambaforge/envs", "anaconda3/envs"),
 )
-"""Directories of the home directory that hold installations and environments of Python."""
+"""Directories in the home directory that contain installations and environments of Python."""
 _INSTALLATIONS: Final = (".local", "miniconda3", "miniforge3", "mambaforge", "anaconda3")
 
 
@@ -62,7 +62,7 @@ def python_directories(home: str, workspace: str) -> tuple[tuple[str, Scope], ..
 
 
 def _prefixes_in_use(home: str) -> Iterator[str]:
-    """Yield the installations of Python that run this program, or that variables name, if they are the user's."""
+    """Yield the Python installations of this program and of environment variables, if they belong to the user."""
     named = [os.environ.get(name, "") for name in ("VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONUSERBASE")]
     for path in filter(os.path.isabs, (sys.prefix, *named)):
         with suppress(OSError):
