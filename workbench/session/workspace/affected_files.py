@@ -19,16 +19,16 @@ from workbench.risk import Part
 from workbench.risk.assessment import ANY, Spares, mentioned
 
 MOST_FILES, MOST_BYTES = 20_000, 100_000_000
-"""The most files, and the most bytes, that one copy holds."""
+"""The most files, and the most bytes, in one copy."""
 _GIT_LIMIT = 2.0
-"""Seconds after which one git call is stopped."""
+"""Seconds after which a git call is stopped."""
 _UNSPARED: Mapping[Spares, tuple[str, ...]] = {
     "-": ("--others", "--exclude-standard"),
     "x": ("--others",),
     "X": ("--others", "--ignored", "--exclude-standard"),
     "m": ("--modified", "--others", "--exclude-standard"),
 }
-"""Options of `git ls-files` that list the files that a command does not spare."""
+"""By what a command spares: options of `git ls-files` that list the files that it does not spare."""
 _MOST_TREES = 3
 _FROM: Mapping[str, str] = {"pull": "@{upstream}", "merge": "@{upstream}", "stash": "stash@{0}", "am": "HEAD"}
 """The state from which each git subcommand takes its files if the command names none."""
@@ -44,23 +44,26 @@ _EXCLUDES_GIT: Final = lazy_pattern(
     r"(?:-not|!) -(?:i?path|wholename|name) (?:\./|\*/)?\.git(?:/\*)?(?= |\Z)|"
     r"-(?:i?path|wholename|name) (?:\./|\*/)?\.git -prune|-empty(?= |\Z)|--exclude[= ]/?\.git/?(?= |\Z)"
 )
-"""Options of `find` and `rsync` that exclude the repository, or leave all of its content."""
+"""Matches options of `find` and `rsync` that exclude the repository or keep all of its content."""
 _OF_GIT: Final = lazy_pattern(r"git\Z")
 """Matches git, whose own verbs never delete the repository."""
 _MOST_SEARCHED: Final = 2_000
-"""How many directories are searched for repositories."""
+"""The most directories that are searched for repositories."""
 _TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp")
 
 
 class FileCount(msgspec.Struct):
-    """The files at or below a path, with their sizes; `is_whole` says whether all are included, except git's own."""
+    """The files at or below a path, with their sizes in bytes.
+
+    `is_whole` says whether all files are included, except git's own; `has_history`, whether there is a git repository.
+    """
 
     sizes: dict[Path, int] = msgspec.field(default_factory=dict)
     is_whole: bool = True
     has_history: bool = False
 
     def count(self, path: Path) -> None:
-        """Count the file at the path if it is a link, or a regular file that can be read."""
+        """Add the file at the path if it is a link, or a regular file that can be read."""
         try:
             status = path.lstat()
         except OSError:
@@ -70,14 +73,14 @@ class FileCount(msgspec.Struct):
 
 
 class Touched(NamedTuple):
-    """A path that one part of a command deletes or overwrites, and the files there."""
+    """A path that one part of a command deletes or overwrites, and the files at or below it."""
 
     part: Part
     deletes: bool
     path: str
     counted: FileCount
     is_any: bool = False
-    """Whether only some of the files are touched, and which ones is unknown."""
+    """Whether only some files below the path are touched, and which ones is unknown."""
     is_maybe: bool = False
     """Whether the command only names the path; the program may leave it unchanged."""
     is_outside: bool = False
@@ -119,7 +122,7 @@ def _named_paths(part: Part, paths: Sequence[str], deletes: bool) -> list[str]:
 
 
 def deleted_directories(parts: Sequence[Part], root: Path) -> list[str]:
-    """Return the directories in the workspace that parts name and delete, including those without files."""
+    """Return the directories in the workspace that parts delete by name, including those without files."""
     deleting = [part for part in parts if part.risk != "LOW" and not (_leaves_directories(part) or part.spares)]
     named = [path for part in deleting for path in _named_paths(part, part.deletes, True)]
     inside = _existing(named, root, follows=False)[0][:MOST_FILES]
@@ -140,8 +143,8 @@ def _any_of(part: Part, root: Path) -> Iterator[Touched]:
 
 
 def _moved(part: Part, parts: Sequence[Part], root: Path) -> Iterator[Touched]:
-    """Yield the directories that an `mv` moves to a path that another part deletes: the deleted files are still
-    there.
+    """Yield the directories that an `mv` moves to a path that another part deletes: the files are still in their old
+    place.
     """
     if part.words[:1] != ("mv",) and " ".join(part.words[:2]) != "git mv":
         return
@@ -157,9 +160,7 @@ def _moved(part: Part, parts: Sequence[Part], root: Path) -> Iterator[Touched]:
 
 
 def _may_delete_history(part: Part, location: str) -> bool:
-    """Return whether the part may delete a git repository at or below the location: our own one cannot restore its
-    history.
-    """
+    """Return whether the part may delete a git repository at or below the location, whose history we cannot restore."""
     name = part.words[0].rpartition("/")[2] if part.words else ""
     if _OF_GIT.match(name) or _leaves_directories(part) or _EXCLUDES_GIT.search(" ".join(part.words)):
         return False
@@ -170,7 +171,7 @@ def _may_delete_history(part: Part, location: str) -> bool:
 
 
 def _mentioned(part: Part, root: Path) -> Iterator[Touched]:
-    """Yield files that the words of a part name, also by a bare name inside a named directory."""
+    """Yield files that the words of a part mention, also by their bare name inside a mentioned directory."""
     if part.risk == "LOW" or not part.mentions:
         return
     paths = mentioned(part)
@@ -195,7 +196,7 @@ def _lost_by(part: Part) -> Sequence[tuple[tuple[str, ...], bool]]:
 def _patterns(part: Part, deletes: Sequence[str]) -> list[str]:
     """Return the patterns among the words of a part that deletes something.
 
-    `deletes` names, in place of a pattern, the most important file that it may match, such as `.env` for `.*`.
+    In place of a pattern, `deletes` may have the most important file that it matches, such as `.env` for `.*`.
     """
     if not deletes or _OF_GIT.match("".join(part.words[:1])):
         return []
@@ -211,10 +212,9 @@ def _leaves_directories(part: Part) -> bool:
 
 
 def _existing(named: Iterable[str], root: Path, *, follows: bool) -> tuple[list[str], list[str]]:
-    """Return the existing paths that are named or match a named pattern: those inside the workspace, then those
-    outside.
+    """Return the existing paths that are named or match a named pattern: those in the workspace, and those outside.
 
-    With `follows`, the target of a link counts too, since writing through a link changes the target.
+    With `follows`, the target of a link is included, since writing through a link changes the target.
     """
     names: dict[str, None] = {}
     for path in (path for one in named for path in [one, *_fitting(one)] if os.path.lexists(path)):
@@ -235,7 +235,7 @@ def _real(path: str) -> str:
 
 
 def _fitting(pattern: str) -> list[str]:
-    """Return the paths that match a pattern, at most MOST_FILES + 1; `**` matches directories, also hidden ones."""
+    """Return the paths that match a pattern, at most MOST_FILES + 1; hidden files are included only with `**`."""
     if not any(sign in pattern for sign in "*?["):
         return []
     is_deep = "**" in pattern
@@ -249,7 +249,7 @@ def is_within(path: str, directory: str) -> bool:
 
 
 def _files(location: str, *, deep: bool, only: set[Path] | None = None, most: int = MOST_FILES) -> FileCount:
-    """Return the files at a path, including those below it if `deep`; with `only`, count only those files."""
+    """Return the files at a path, and with `deep` those below it; with `only`, just those of these files."""
     files = FileCount()
     if only is not None:
         for path in only:
@@ -289,13 +289,13 @@ def _unspared_files(part: Part, paths: Sequence[str], root: Path) -> set[Path] |
 
 
 def _in_the_way(part: Part, root: Path) -> set[str]:
-    """Return the untracked paths that the command's checkout would write to, most of which are ignored files."""
+    """Return the untracked paths, mostly of ignored files, that the command's checkout would write to."""
     names = set().union(*(_git_list(["ls-tree", "-r", "-z", "--name-only", tree], root) or () for tree in _trees(part)))
     return names - (_git_list(["ls-files", "-z"], root) or set()) if names else set()
 
 
 def _trees(part: Part) -> Iterator[str]:
-    """Yield the words of the command that may name the state to check out, or else its default state."""
+    """Yield the words of the command that may name the commit to check out, or else the default of its subcommand."""
     named = [word for word in part.words[2:] if word and not word.startswith("-") and "\0" not in word]
     yield from named[:_MOST_TREES]
     if not named and len(part.words) > 1 and part.words[1] in _FROM:

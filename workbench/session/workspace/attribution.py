@@ -1,4 +1,4 @@
-"""Tells what an action changed from what was there before it started, so that a rewind undoes only the former."""
+"""Separates what an action changed from earlier changes, so that a rewind undoes only the former."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from workbench.session.workspace.repository import Change, SnapshotRepository
 def earlier_changes(
     repository: SnapshotRepository, changes: Sequence[Change], started: int, skipped: Collection[str]
 ) -> list[Change]:
-    """Return those of the changes that an action did not make that started at `started`, in nanoseconds.
+    """Return the changes that were not made by the action that started at `started` (nanoseconds since the epoch).
 
     They are files that have not been touched since then: changed just before, or not ignored any more. Files that were
-    `skipped` until now, because they were too large, belong to them too: no version holds what they were.
+    `skipped` until now, because they were too large, are included too: no version contains their earlier state.
     """
     removed = {change.before for change in changes if not change.after}
     unignores = any(PurePath(change.path).name == ".gitignore" for change in changes)
@@ -35,7 +35,7 @@ def earlier_changes(
 
 
 def _is_older(path: os.PathLike[str], started: int) -> bool:
-    """Return whether a file or directory has not changed since then; unlike the other times, no program sets this."""
+    """Return whether the ctime of a file or directory, which programs cannot set, is before `started`."""
     try:
         return os.lstat(path).st_ctime_ns < started - TICK
     except OSError:
@@ -43,7 +43,7 @@ def _is_older(path: os.PathLike[str], started: int) -> bool:
 
 
 def version_with(repository: SnapshotRepository, version: str, changes: Sequence[Change]) -> str:
-    """Return a version like `version`, in which these changes have been made already. Raises SnapshotError."""
+    """Return a version like `version` in which these changes were already made. Raises SnapshotError."""
     metadata, now = repository.metadata_of(version), repository.metadata
     modes = dict(metadata.modes)
     for change in changes:

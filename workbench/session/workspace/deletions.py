@@ -1,4 +1,4 @@
-"""Copies the files that commands and cells delete or overwrite and no version holds; used by `workspace.files`."""
+"""Copies files that commands and cells delete or overwrite if no version contains them; used by `workspace.files`."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ from workbench.tools.manifest import ToolKind, kind_of
 from workbench.tools.tool import ToolDefinition
 
 FOR_GOOD = "what it deletes could not be restored"
-"""The reason for asking the user, whatever the mode and the rules."""
+"""The reason to ask the user about deletions for good, whatever the mode and the rules."""
 _QUERY_LIMIT = 2.0
 
 
 class Explained(NamedTuple):
-    """A rating whose reasons name what is deleted; `doubt`, if any, says why the user is asked in every mode."""
+    """A rating whose reasons name what is deleted; `doubt` says why the user is asked in every mode, or is ""."""
 
     assessment: Assessment
     doubt: str = ""
@@ -50,7 +50,7 @@ class Explained(NamedTuple):
 
 
 class DeletionSurvey:
-    """Finds the files in one workspace that commands would delete or overwrite."""
+    """Finds the files of one workspace that commands would delete or overwrite, and copies them."""
 
     def __init__(self, repository: SnapshotRepository) -> None:
         self._repository = repository
@@ -85,7 +85,7 @@ class DeletionSurvey:
     def keep(self, assessment: Assessment, command: str, session_id: str) -> SafetyCopy | None:
         """Copy what the command deletes or overwrites; return None if there is nothing to copy.
 
-        Raises SnapshotError.
+        Raises SnapshotError, also if some of it cannot be copied.
         """
         deletions = self._deletions_of(assessment)
         failed = next((loss.why_not for loss in deletions if loss.why_not and not loss.is_maybe), "")
@@ -104,13 +104,15 @@ class DeletionSurvey:
         return self.copies.keep(list(files), held, CopyDetails(command, session_id, size, metadata))
 
     def keep_deleted(self, changes: Sequence[Change], version: str, command: str, session_id: str) -> SafetyCopy:
-        """Record a copy of files that a command deleted unexpectedly and that `version` holds. Raises SnapshotError."""
+        """Record a copy of files that a command deleted unexpectedly and that `version` contains. Raises
+        SnapshotError.
+        """
         sizes = self._repository.sizes([change.before for change in changes])
         size = sum(sizes.get(change.before, 0) for change in changes)
         return self.copies.keep_deleted(changes, version, CopyDetails(command, session_id, size))
 
     def _deletions_of(self, assessment: Assessment) -> list[Deletion]:
-        """Return what each part deletes or overwrites; if git cannot tell, each deletion holds the reason."""
+        """Return what each part deletes or overwrites; if git cannot tell, each deletion contains the reason."""
         there = touched(assessment.parts, self._repository.workspace)
         outside = [_outside(one) for one in there if one.is_outside]
         inside = [one for one in there if not (one.is_outside or self._is_held_surely(one))]
@@ -150,14 +152,15 @@ class DeletionSurvey:
         return replace(loss, held=in_snapshot, is_maybe=one.is_maybe, refused=refused, total=total)
 
     def _by_name(self, paths: Iterable[Path]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the files that a copy can hold, and those that none can because git refuses their names."""
+        """Return the names of the files that a copy can contain, and of those that git refuses to store."""
         names = {self._relative(path): _mode(path) for path in paths}
         refused = tuple(name for name, mode in names.items() if is_refused(name, mode))
         return tuple(name for name in names if name not in refused), refused
 
     def _loose(self, one: Touched) -> Deletion:
-        """Return the files there that no version holds, except generated ones; only the smallest, as many as fit, are
-        copied.
+        """Return the deletion of unknown files in a directory: those that no version contains, except generated ones.
+
+        Of these, the smallest are copied, as many as fit.
         """
         root = self._repository.workspace
         counted_files = FileCount()
@@ -181,8 +184,8 @@ class DeletionSurvey:
 
 
 def _reason_of(part: Part, deletions: Sequence[Deletion], what: str) -> str:
-    """Return a description of what a part deletes; if the deletions are only possible ones, the part's reason precedes
-    it.
+    """Return a description of what a part deletes, after the part's own reason if the deletions are only possible
+    ones.
     """
     is_added = part.reason and all(loss.is_maybe for loss in deletions)
     return reworded(part.reason, f"{part.reason}; {what}" if is_added else what)
@@ -260,7 +263,7 @@ class CopyRecorder:
         self._copies: dict[str, tuple[SafetyCopy, frozenset[str]]] = {}
 
     def keep(self, state: State, action_id: str, tool: str, arguments: Mapping[str, Any], cancel: Cancel) -> None:
-        """Copy what this call deletes or overwrites, and report the copy; return early if the call is cancelled."""
+        """Copy what this call deletes or overwrites, and report the copy; return early if the call is canceled."""
         self._failed.pop(action_id, None)
         assessment = self.assess(tool, arguments)
         if assessment.risk == "LOW":
@@ -285,7 +288,7 @@ class CopyRecorder:
     def keep_deleted(self, state: State, action_id: str, version: str, deleted: Sequence[Change]) -> str:
         """Record a copy of the files that an action deleted unexpectedly.
 
-        Return the id of the action's copy if the user has not been notified of it yet, else "".
+        Return the id of the copy made for the action if no notice has named it yet, else "".
         """
         copy, foreseen = self._copies.pop(action_id, (None, frozenset[str]()))
         rest = [change for change in deleted if change.path not in foreseen]
@@ -311,7 +314,7 @@ class CopyRecorder:
         return self._assessments.of(tool, arguments)
 
     def restore(self, copy_id: str) -> None:
-        """Restore a copy in another thread; the result is reported as an event."""
+        """Restore a copy in another thread; its result is reported as an event."""
         threading.Thread(target=self._restored, args=(copy_id,), name="session-restoring", daemon=True).start()
 
     def _restored(self, copy_id: str) -> None:
@@ -333,7 +336,7 @@ def _command_of(state: State, action_id: str) -> str:
 
 
 def _aside(keep: Callable[[], SafetyCopy | None], cancel: Cancel) -> SafetyCopy | SnapshotError | None:
-    """Return the result of `keep`, or its error; None also after an interrupt, which leaves `keep` running."""
+    """Return the result or the error of `keep`, run in a thread; None after an interrupt, and then `keep` continues."""
     results: list[SafetyCopy | SnapshotError | None] = []
 
     def work() -> None:

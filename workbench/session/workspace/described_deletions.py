@@ -27,7 +27,7 @@ _OUTSIDE = "outside the workspace: no copy is saved"
 class Deletion:
     """Files at or below `path` that one part of a command deletes or overwrites.
 
-    With `is_any`, the part touches some of the files, and which ones is unknown until it runs.
+    With `is_any`, only some of the files are touched, and which ones is unknown until the part runs.
     """
 
     part: Part
@@ -35,23 +35,23 @@ class Deletion:
     path: str
     count: int
     files: tuple[str, ...]
-    """The files that no version holds; they are copied if `can_be_copied`."""
+    """The files that no version contains; they are copied if `can_be_copied`."""
     size: int
     is_whole: bool
-    """Whether all files were counted."""
+    """Whether all files at the path were counted."""
     has_history: bool = False
-    """Whether a git repository is among them, whose history git cannot add to another repository."""
+    """Whether a git repository is among the files; its history cannot be copied."""
     is_any: bool = False
     too_large: tuple[str, ...] = ()
     """With `is_any`: the files that are not copied, because a copy would become too large."""
     refused: tuple[str, ...] = ()
-    """The files that no copy can hold, because git refuses their names."""
+    """The files that no copy can contain, because git refuses their names."""
     why_not: str = ""
-    """Why no copy could be made; empty if that did not fail."""
+    """Why a copy could not be made; empty if that did not fail."""
     is_maybe: bool = False
     """Whether the command only names the path; the program may leave it unchanged."""
     held: tuple[str, ...] = ()
-    """The files that the last version holds."""
+    """The files that the last version contains."""
     is_outside: bool = False
     """Whether the path is outside the workspace, where no copies are kept."""
     total: int = 0
@@ -64,8 +64,8 @@ class Deletion:
 
     @property
     def is_reported(self) -> bool:
-        """Whether the user is notified: always of deletions and of files outside the workspace, otherwise only if
-        content is lost.
+        """Whether the user is notified: of all deletions and files outside the workspace, else only if content is
+        lost.
         """
         return self.deletes or self.is_outside or not self.can_be_brought_back
 
@@ -106,7 +106,7 @@ def summarize(deletions: Sequence[Deletion]) -> str:
 
 
 def listed(deletions: Sequence[Deletion], root: Path, reason: str, summary: str, most: int) -> DeletionList:
-    """Return at most `most` of the paths, those that cannot be restored first."""
+    """Return a list of at most `most` paths; those that cannot be restored come first."""
     worst_first = sorted(deletions, key=lambda loss: loss.comes_back)
     paths = tuple(_listed_path(loss, root) for loss in worst_first[:most])
     rest = worst_first[most:]
@@ -144,7 +144,7 @@ def _count_of(deletions: Sequence[Deletion]) -> str:
 
 
 def _fate(deletions: Sequence[Deletion]) -> str:
-    """Say whether the files can be restored; empty if there are none."""
+    """Return whether the files can be restored, in a few words; empty if there are none."""
     failed = next((loss.why_not for loss in deletions if loss.why_not), "")
     if failed:
         return _failed(failed)

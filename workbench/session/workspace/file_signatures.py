@@ -1,4 +1,4 @@
-"""The times and sizes of recorded files, by which a change is noticed without reading the file or running git."""
+"""Signatures (times, sizes, modes) of recorded files, which show a change without reading the file or running git."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from itertools import islice
 from typing import TypeAlias
 
 MOST = 40_000
-"""The most files whose signatures are remembered; the first version takes half of them at most."""
+"""The most files whose signatures are remembered; the first version may use half of them."""
 _FEW = 1_000
-"""The most files whose modes are compared one by one."""
+"""Up to this many files, modes are compared one by one."""
 TICK = 10_000_000
-"""The longest tick of a system's clock, in nanoseconds: two changes within one may leave the same times."""
+"""The longest tick of a system's clock, in nanoseconds; two changes within one tick may leave the same times."""
 Signature: TypeAlias = tuple[int, ...] | None
 
 
 _UNSETTLED: Signature = ()
-"""Stands for the signature of a file that had just been changed: no file has it."""
+"""Stands for the signature of a file that changed just before it was recorded; it equals no file's signature."""
 
 
 def signature(path: str) -> Signature:
@@ -45,18 +45,19 @@ class FileSignatures:
         return path in self._by_path
 
     def is_unchanged(self, path: str) -> bool:
-        """Return whether a file is remembered and looks the same as then."""
+        """Return whether a file is remembered and its signature is the same."""
         return path in self._by_path and self._by_path[path] == signature(f"{self._directory}/{path}")
 
     def is_changed(self, path: str) -> bool:
-        """Return whether a file is remembered and looks different now, if only by its times."""
+        """Return whether a file is remembered and its signature differs, if only in its times."""
         before = self._by_path.get(path, _UNSETTLED)
         return before != _UNSETTLED and before != signature(f"{self._directory}/{path}")
 
     def with_other_mode(self) -> list[str]:
-        """Return the remembered files whose mode differs or may differ, which git mostly ignores; none of very many.
+        """Return the remembered files whose mode differs, or may differ; git does not report all of them.
 
-        Where there are more than `_FEW` files, looking at each would take longer than git does for everything else.
+        Returns none if there are more than `_FEW` files, because checking each would take longer than git does for the
+        rest.
         """
         if len(self._by_path) > _FEW:
             return []
@@ -78,9 +79,10 @@ class FileSignatures:
             self._by_path.pop(path, None)
 
     def remember(self, signatures: Mapping[str, Signature], now: int, *, is_first: bool) -> None:
-        """Remember files as far as there is room; `now` is the time in nanoseconds before their signatures were taken.
+        """Remember signatures, as many as the limit allows; `now` is a time (in nanoseconds) before they were taken.
 
-        A file changed within the last tick counts as changed from now on: another change might not show in its times.
+        A file that changed in the last tick before `now` is remembered as unsettled, since its next change may not
+        show.
         """
         most = MOST // 2 if is_first else MOST
         for path, each in islice(signatures.items(), max(0, most - len(self._by_path))):

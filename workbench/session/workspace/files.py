@@ -43,15 +43,15 @@ _FOREIGN = (
     "nothing was written"
 )
 _LONGEST = 60.0
-"""The most seconds that a rewind waits for the snapshot before it."""
+"""The longest time that a rewind waits for the snapshot before it, in seconds."""
 _PATIENCE = 2.0
-"""The most seconds that an action waits for the snapshot before it."""
+"""The longest time that an action waits for the snapshot before it, in seconds."""
 _SHORT_PATIENCE = 0.1
-"""The same where one snapshot takes longer than that."""
+"""The same, in seconds, if taking one snapshot takes longer than `_PATIENCE`."""
 
 
 class WorkspaceFiles:
-    """The files of one session's workspace."""
+    """Takes snapshots and safety copies of one session's workspace, and reverts files."""
 
     def __init__(
         self,
@@ -66,16 +66,16 @@ class WorkspaceFiles:
     ) -> None:
         """Follow the log from now on; if it `is_foreign`, only unprotected files of the workspace are reverted.
 
-        Safety copies are made if there is a repository, snapshots only if the session takes them too; a sub-agent
-        leaves snapshots to its parent.
+        Safety copies are made if there is a repository; snapshots only with `takes_snapshots`, because a sub-agent
+        leaves them to its parent.
         """
         self._log = log
         self._tools = tools
         self.root = Root.at(log.state.workspace)
         self.is_foreign = is_foreign
-        """Whether the log may be somebody else's."""
+        """Whether the log may have been written by somebody else."""
         self._writing: dict[str, int] = {}
-        """The actions that may write and run now, by id, with the time when each started, in nanoseconds."""
+        """By id, the running actions that may write, with the time at which each started, in nanoseconds."""
         self._has_begun = False
         self._copies: CopyRecorder | None = None
         self._recorder: SnapshotRecorder | None = None
@@ -119,9 +119,7 @@ class WorkspaceFiles:
             self._recorder.request(request)
 
     def prepare_action(self, cancel: Cancel) -> None:
-        """Wait for the latest snapshot and make safety copies; called before an action that may write or that ends the
-        run.
-        """
+        """Before an action that may write or that ends the run: wait for the latest snapshot and make safety copies."""
         with self._log.lock:
             action = self._log.state.next_action
         if action is None or not action.may_run:
@@ -131,7 +129,7 @@ class WorkspaceFiles:
             self._prepare(action_id, action.proposed.tool, action.arguments, cancel)
 
     def prepare_command(self, command: UserCommand, cancel: Cancel) -> None:
-        """Wait for the latest snapshot and make safety copies; called before a command of the user's that may write."""
+        """Before a command of the user's that may write: wait for the latest snapshot and make safety copies."""
         arguments = {"command": command.command}
         if self._copies and self._copies.assess(SHELL, arguments).risk != "LOW":
             self._prepare(command.action_id, SHELL, arguments, cancel)
@@ -144,7 +142,7 @@ class WorkspaceFiles:
     def _wait(self, cancel: Cancel) -> None:
         """Wait a limited time for the snapshot before an action, and report if it is late.
 
-        After a late one the full time counts again, so that the snapshots catch up, unless a single one takes longer.
+        Each action waits for the full time, so that snapshots catch up, unless one alone takes longer than that.
         """
         if self._recorder is None or not self._has_begun:
             return
@@ -157,7 +155,7 @@ class WorkspaceFiles:
         return self._copies.survey.explain(assessment) if self._copies is not None else Explained(assessment)
 
     def copy_failure(self, action_id: str) -> str:
-        """Return why no copy was made of the files this action is about to delete; empty if none failed."""
+        """Return why no copy was made of the files this action is about to delete; empty if no copy failed."""
         return self._copies.failure(action_id) if self._copies is not None else ""
 
     def _copy_deleted(self, action_id: str, version: str, deleted: Sequence[Change]) -> str:
@@ -166,7 +164,10 @@ class WorkspaceFiles:
         return self._copies.keep_deleted(self._log.state, action_id, version, deleted)
 
     def revert(self, files: Sequence[FileDelta], *, session: str = "") -> None:
-        """Revert files for the user, or apply changes of another `session`. Raises RevertError or StoreError."""
+        """Write the `after` of files for the user, to revert them or to apply changes of `session`, another session.
+
+        Raises RevertError or StoreError.
+        """
         with self._log.lock:
             self._log.save()
             self._refuse_while_busy()
@@ -186,11 +187,11 @@ class WorkspaceFiles:
 
     @property
     def repository(self) -> SnapshotRepository | None:
-        """The snapshots of the workspace, if the session takes any."""
+        """The repository with the snapshots of the workspace; None if the session takes none."""
         return self._recorder.repository if self._recorder is not None and not self._recorder.is_off else None
 
     def snapshot_now(self, cancel: Cancel) -> str:
-        """Take a snapshot of the whole workspace and return it; empty if that fails or takes too long.
+        """Take a snapshot of the whole workspace and return its id; empty if that fails or takes too long.
 
         The caller must not hold the log's lock, which recording the snapshot needs.
         """
@@ -203,7 +204,7 @@ class WorkspaceFiles:
 
     @contextmanager
     def rewinding(self) -> Iterator[None]:
-        """Within the block, take changes of files for those of a rewind, which its event records."""
+        """Within the block, changes of files are taken to be the rewind's, which its event already records."""
         self._writing[REWIND] = time.time_ns()
         try:
             yield
@@ -211,7 +212,9 @@ class WorkspaceFiles:
             self._writing.pop(REWIND, None)
 
     def end_rewind(self, *, is_whole: bool) -> None:
-        """Take the snapshot after a rewind; unless it `is_whole`, the next start tries again to write its files."""
+        """Request the snapshot after a rewind. If not `is_whole`, the next start of the session writes the files
+        again.
+        """
         cause: Literal["rewind", "first"] = "rewind" if self._has_begun else "first"
         self._has_begun = True
         self._request(SnapshotRequest(cause, REWIND if is_whole else ""))
@@ -226,7 +229,7 @@ class WorkspaceFiles:
         self._copies.restore(copy_id)
 
     def close(self) -> None:
-        """Take the last snapshot, if that is quick, and end the threads."""
+        """Take the last snapshot if that is quick, and end the threads."""
         if self._recorder is not None:
             self._recorder.close()
 

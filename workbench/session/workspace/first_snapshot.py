@@ -1,11 +1,11 @@
 """The first snapshot of a directory: its index and objects, made from what is already stored wherever possible.
 
-A file is not read if an index, of an earlier session or of the user's own repository, says that it is unchanged and has
-its exact bytes as a blob. All other files are stored by several git processes at a time.
+A file is not read if an index, of an earlier session or of the user's own repository, shows that it is unchanged and
+that its exact bytes are stored as a blob. All other files are stored by several git processes at a time.
 
 The blobs of the user's repository are copied into ours at once. A snapshot that only borrowed them would lose them when
-the user cleans up, rewrites or deletes that repository. Each copy is compared with its name, so a damaged or forged
-blob is noticed; then the files are read after all.
+the user cleans up, rewrites or deletes that repository. Each copy is compared with its hash; if a blob is damaged or
+forged, the files are read after all.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from workbench.session.workspace.retention import BUILDING
 from workbench.session.workspace.trees import packed_trees
 
 _BATCH = 2_000
-"""The most files that one process stores: git compares each file with all others of its pack."""
+"""The most files that one process stores; git compares each file with all others of its pack."""
 _MOST_PROCESSES = 4
 IN_ONE_PACK = {"core.bigFileThreshold": "1", "pack.compression": "1"}
-"""Git streams files above the threshold, in bytes, into one pack."""
+"""Git settings that store files in one pack: git streams files above the threshold, in bytes, into a pack."""
 _CONVERTED = ("filter", "working-tree-encoding")
-"""The attributes by which the blob of a file may differ from its bytes although the sizes are the same.
+"""The attributes with which the blob of a file may differ from the file's bytes in spite of the same size.
 
-Conversions of line ends and of `$Id$` change the size wherever they change anything.
+Conversions of line ends and of `$Id$` change the size if they change anything.
 """
 _NO_VALUE = frozenset({b"unspecified", b"unset"})
 
@@ -65,7 +65,7 @@ class Git(Protocol):
 
 
 class _UserRepository(msgspec.Struct, frozen=True):
-    """Where the user's own repository has its index and objects, and the path of the workspace in it."""
+    """The index and the objects of the user's own repository, and the path of the workspace in it."""
 
     index: Path
     objects: Path
@@ -75,7 +75,7 @@ class _UserRepository(msgspec.Struct, frozen=True):
 def fill_index(
     own: OwnRepository, git: Git, statuses: Mapping[str, os.stat_result], began: int, timeout: float
 ) -> None:
-    """Store these files and make the index of them. Raises OSError, ValueError or SnapshotError.
+    """Store these files and write an index of them. Raises OSError, ValueError or SnapshotError.
 
     `began` is a time, in nanoseconds, before the files' statuses were taken.
     """
@@ -95,7 +95,7 @@ def _without(stats: Mapping[bytes, bytes], entries: Collection[bytes]) -> Mappin
 
 
 def _of_earlier_session(own: OwnRepository, index: Path, stats: Mapping[bytes, bytes]) -> dict[bytes, Entry]:
-    """Return the files that are as in the youngest index of another session, and whose blobs were not pruned."""
+    """Return the files that are unchanged since the latest index of another session, and whose blobs still exist."""
     with suppress(OSError, ValueError):
         indexes = [path for path in own.git_dir.glob("index-*") if path != index and not path.suffix]
         if indexes:
@@ -108,7 +108,7 @@ def _modified(path: Path) -> int:
 
 
 def _of_user(own: OwnRepository, stats: Mapping[bytes, bytes], timeout: float) -> dict[bytes, Entry]:
-    """Return the files that are as in the index of the user's repository, after copying their blobs into ours."""
+    """Return the files that are unchanged since the user's repository recorded them, and copy their blobs into ours."""
     user = _user_repository(own.work_tree) if stats else None
     if user is None:
         return {}
@@ -123,7 +123,7 @@ def _of_user(own: OwnRepository, stats: Mapping[bytes, bytes], timeout: float) -
 
 
 def _user_repository(workspace: Path) -> _UserRepository | None:
-    """Return the repository around a workspace, or None if there is none whose objects ours can hold."""
+    """Return the git repository around a workspace; None if there is none or ours cannot use its objects."""
     asked = ("--show-object-format", "--show-prefix", "--git-path", "index", "--git-path", "objects")
     answer = run_git(["rev-parse", *asked], cwd=workspace)
     lines = answer.output.split(b"\n")
@@ -136,7 +136,7 @@ def _user_repository(workspace: Path) -> _UserRepository | None:
 
 
 def _unchanged(index: Path, stats: Mapping[bytes, bytes], prefix: bytes = b"") -> dict[bytes, Entry]:
-    """Return the files that are unchanged according to an index; not those changed as late as it was written."""
+    """Return the files that are unchanged according to an index, except those changed when it was written or later."""
     entries, written = read_index(index)
     pairs = ((path, status, entries.get(prefix + path)) for path, status in stats.items())
     return {
@@ -147,7 +147,7 @@ def _unchanged(index: Path, stats: Mapping[bytes, bytes], prefix: bytes = b"") -
 
 
 def _without_converted(workspace: Path, entries: Mapping[bytes, Entry]) -> dict[bytes, Entry]:
-    """Leave out files whose blobs may hold something else than their bytes."""
+    """Return the entries without files that git converts, whose blobs may differ from their bytes."""
     answer = run_git(["check-attr", "-z", "--stdin", *_CONVERTED], cwd=workspace, data=b"\0".join(entries) + b"\0")
     if not answer.ok:
         return {}
@@ -157,7 +157,7 @@ def _without_converted(workspace: Path, entries: Mapping[bytes, Entry]) -> dict[
 
 
 def _stored_exactly(own: OwnRepository, entries: Mapping[bytes, Entry]) -> dict[bytes, Entry]:
-    """Return the files whose blobs exist and have the files' sizes."""
+    """Return the entries of files whose blobs exist and have the files' sizes."""
     names = {path: hexlify(blob_of(entry)) for path, entry in entries.items()}
     command = ["cat-file", "--batch-check=%(objectname) %(objecttype) %(objectsize)", "--buffer"]
     answer = run_git(command, cwd=own.work_tree, own=own, data=_lines(names.values()))
@@ -187,12 +187,12 @@ def _copied(own: OwnRepository, blobs: Collection[bytes], timeout: float) -> boo
 
 
 def _stored(own: OwnRepository, git: Git, paths: Sequence[bytes], timeout: float) -> dict[bytes, Entry]:
-    """Store files, several batches at a time, and return their entries; files that are gone have none."""
+    """Store files, several batches at a time, and return their entries; files that no longer exist have none."""
     entries: dict[bytes, Entry] = {}
     with TemporaryDirectory(prefix=BUILDING, dir=own.git_dir) as name:
 
         def store(number: int) -> Path:
-            """Store one batch in a directory of its own: git is slower the more packs there are."""
+            """Store one batch in a separate directory, because git becomes slower with the number of packs."""
             part = Path(name) / str(number)
             (part / "objects/pack").mkdir(parents=True)
             batch = paths[number * _BATCH : (number + 1) * _BATCH]
@@ -210,7 +210,7 @@ def _stored(own: OwnRepository, git: Git, paths: Sequence[bytes], timeout: float
 
 
 def _adopt(objects: Path, own: OwnRepository) -> None:
-    """Move objects into our repository; a pack before its index, without which git does not look at it."""
+    """Move objects into our repository, each pack before its index, because git finds a pack by its index."""
     for path in sorted(_files_in(objects), reverse=True):
         target = own.git_dir / "objects" / path.relative_to(objects)
         target.parent.mkdir(exist_ok=True)

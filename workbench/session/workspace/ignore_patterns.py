@@ -1,4 +1,4 @@
-"""The ignore patterns of the repository around a workspace, rewritten for it."""
+"""The ignore patterns of the repository around a workspace, rewritten so that they apply from the workspace."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 def patterns_above(workspace: Path) -> Iterator[str]:
     """Yield the ignore patterns of the directories above the workspace, from the root of the repository down.
 
-    Yields none if one of them ignores the whole workspace, as in a home directory whose repository ignores `*`.
+    Yield none if one of them ignores the whole workspace, as in a home directory whose repository ignores `*`.
     """
     patterns: list[str] = []
     root = next(
@@ -30,7 +30,9 @@ def patterns_above(workspace: Path) -> Iterator[str]:
 
 
 def _relative_pattern(line: str, inside: Sequence[str]) -> Iterator[str]:
-    """Yield an ignore pattern rewritten for the directory `inside`; yield nothing if it concerns other directories."""
+    """Yield an ignore pattern rewritten for the directory `inside`; yield nothing if it applies to other directories
+    only.
+    """
     sign, body = ("!", line[1:]) if line.startswith("!") else ("", line)
     if not body.strip() or body.startswith("#"):
         return

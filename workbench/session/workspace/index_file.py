@@ -18,36 +18,36 @@ _LARGEST = 1_000_000_000
 _HEADER = struct.Struct(">4sII")
 _STAT = struct.Struct(">10I")
 _FLAGS, _FIXED = 60, 62
-"""Bytes of an entry before its flags, and before its path."""
+"""The offsets of an entry's flags and of its path, in bytes."""
 MODIFIED = slice(8, 16)
 _DEVICE, _INODE, _MODE, _SIZE = 16, 20, 24, 36
-"""Where a stat has these numbers. Git ignores the device's, since it may change whenever the system starts."""
+"""The offsets of these numbers in a stat. Git ignores the device's, which may change whenever the system starts."""
 _EXTENDED, _STAGE, _LONGEST_NAME = 0x4000, 0x3000, 0xFFF
 _MODES = {mode.to_bytes(4, "big"): b"%o" % mode for mode in (0o100644, 0o100755, 0o120000, 0o160000)}
 _WORD, _SECOND = 0xFFFFFFFF, 10**9
 
 
 Entry: TypeAlias = bytes
-"""A file as the index knows it: the 40 bytes of its stat, and then its blob."""
+"""A file in the index: the 40 bytes of its stat, and then the hash of its blob."""
 
 
 def blob_of(entry: Entry) -> bytes:
-    """Return the file's blob, in binary."""
+    """Return the hash of the file's blob, in binary."""
     return entry[_STAT.size :]
 
 
 def size_of(entry: Entry) -> int:
-    """Return the file's size in bytes, if it is below 4 GB."""
+    """Return the file's size in bytes, modulo 4 GiB."""
     return int.from_bytes(entry[_SIZE : _STAT.size])
 
 
 def mode_of(entry: Entry) -> bytes:
-    """Return the file's mode as a tree has it, such as `100644`."""
+    """Return the file's mode in the form of a tree, such as `100644`."""
     return _MODES[entry[_MODE : _MODE + 4]]
 
 
 def is_unchanged(entry: Entry, status: bytes) -> bool:
-    """Return whether a file with this stat is the one of the entry."""
+    """Return whether a file with this stat is unchanged since the entry was written."""
     return entry[:_DEVICE] == status[:_DEVICE] and entry[_INODE : _STAT.size] == status[_INODE:]
 
 
@@ -112,7 +112,7 @@ def _entries(raw: bytes) -> dict[bytes, Entry]:
 
 
 def _number(raw: bytes, at: int) -> tuple[int, int]:
-    """Return the number of variable length at a position, and the position after it."""
+    """Return the variable-length number at an offset, and the offset after it."""
     number = raw[at] & 0x7F
     while raw[at] & 0x80:
         at += 1
@@ -121,7 +121,9 @@ def _number(raw: bytes, at: int) -> tuple[int, int]:
 
 
 def write_index(path: Path, entries: Mapping[bytes, Entry], modified_ns: int) -> None:
-    """Write an index; git compares the contents of files changed since `modified_ns`. Raises OSError."""
+    """Write an index with this modification time: git will compare the contents of files changed since. Raises
+    OSError.
+    """
     raw = b"".join(
         (_HEADER.pack(b"DIRC", 2, len(entries)), *(_packed(name, entries[name]) for name in sorted(entries)))
     )

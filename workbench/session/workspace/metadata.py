@@ -16,27 +16,30 @@ from pathlib import Path, PurePath
 from typing import Final
 
 METADATA: Final = ".ohw-metadata.json"
-"""The path of the metadata file in a version; a workspace file of this name is in no version."""
+"""The path of the metadata file in a version; no version contains a workspace file with this name."""
 _FILE, _EXECUTABLE, _DIRECTORY = 0o644, 0o755, 0o755
 
 
 @dataclass(frozen=True)
 class Metadata:
-    """Permissions of files and directories that differ from the most frequent ones, and the empty directories."""
+    """Permissions of files and directories that differ from the most frequent ones, and all empty directories.
+
+    `file`, `executable` and `directory` are those most frequent permissions; `modes` has the others, by path.
+    """
 
     file: int = _FILE
     executable: int = _EXECUTABLE
     directory: int = _DIRECTORY
     modes: Mapping[str, int] = field(default_factory=dict)
     directories: Mapping[str, int] = field(default_factory=dict)
-    """Permissions by path, of directories that are empty or have unusual permissions."""
+    """By path, the permissions of directories that are empty or whose permissions are not `directory`."""
 
     def permissions(self, path: str, git_mode: str) -> int:
         """Return the permission bits that a file had; `git_mode` is its mode in a git tree, such as 100755."""
         return self.modes.get(path, self.executable if git_mode == "100755" else self.file)
 
     def only(self, paths: Collection[str], more: Collection[str] = ()) -> Metadata:
-        """Return the metadata of these files alone, of the directories above them, and of `more` directories."""
+        """Return the metadata of these files only, of the directories above them, and of the directories `more`."""
         above = {str(directory) for path in paths for directory in PurePath(path).parents} | {*more}
         modes = {path: mode for path, mode in self.modes.items() if path in paths}
         directories = {path: mode for path, mode in self.directories.items() if path in above}
@@ -60,10 +63,10 @@ class Metadata:
 
 
 class MetadataTracker:
-    """Keeps the metadata of one directory up to date from data that the repository reads in any case."""
+    """Tracks the metadata of one directory, from data that the repository reads anyway."""
 
     def __init__(self, root: Path, is_excluded: Callable[[str], bool]) -> None:
-        """`is_excluded` returns whether versions hold nothing below a directory, given by its relative path."""
+        """`is_excluded` returns whether versions omit everything below a directory, given its relative path."""
         self._root = root
         self._is_excluded = is_excluded
         self._file, self._executable, self._directory = _FILE, _EXECUTABLE, _DIRECTORY
@@ -147,10 +150,11 @@ def metadata_of(root: Path, paths: Iterable[str], starts: Iterable[str]) -> Meta
 def directories_within(
     start: Path, root: Path, is_excluded: Callable[[str], bool], usual: int | None = None
 ) -> tuple[dict[str, int], int]:
-    """Return the permissions, by path in `root`, of the directories at and below `start` that metadata must name.
+    """Return by path, relative to `root`, the permissions of the directories at and below `start` that metadata must
+    list.
 
-    Those are the empty directories and the ones with other permissions than `usual`, or than the most frequent ones if
-    `usual` is not given. The permissions used for this comparison are returned too.
+    Those are the empty directories, and those with other permissions than `usual`, or than the most frequent ones if it
+    is None. The permissions with which they were compared are returned too.
     """
     permissions: dict[str, tuple[int, bool]] = {}
     # `os.walk` follows a link at its start

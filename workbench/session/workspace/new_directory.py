@@ -20,7 +20,7 @@ _TIMEOUT = 120.0
 
 
 def free_directory(directory: Path, workspace: Path) -> Path:
-    """Return the absolute path of a directory to create. Raises UsageError if it cannot be created there."""
+    """Return the absolute path of a directory to be created. Raises UsageError if it cannot be created there."""
     path = directory.expanduser().absolute()
     path = path.parent.resolve() / path.name
     name = visible_path(str(path))
@@ -34,7 +34,9 @@ def free_directory(directory: Path, workspace: Path) -> Path:
 
 
 def default_directory(workspace: Path, name: str) -> Path:
-    """Return a directory beside the repository of a workspace, or beside the workspace, named after a session."""
+    """Return the path of a directory beside the workspace, or beside the repository around it, named after a
+    session.
+    """
     root = repository_around(workspace) or workspace
     return root.with_name(f"{root.name}-{name.rpartition('-')[2]}")
 
@@ -45,8 +47,8 @@ def new_directory(
 ) -> Iterator[Path]:
     """Create the directory with the files of a version and yield the workspace in it; it is removed on any error.
 
-    If the workspace is in a git repository with a commit, the directory is a worktree on a new branch `ohw/SESSION`,
-    and the workspace is where it is in the repository. Raises WorkbenchError.
+    If the original workspace is in a git repository with a commit, the directory is a worktree on a new branch
+    `ohw/SESSION`, and the new workspace has the same path in it. Raises WorkbenchError.
     """
     workspace = versions.workspace
     root = repository_around(workspace)
@@ -93,7 +95,7 @@ def _git(directory: Path, *arguments: str) -> bytes:
 
 
 def _write(locations: Locations, versions: SnapshotRepository, version: str, inside: Path, session: str) -> None:
-    """Make a directory match a version, except for files that no version contains."""
+    """Make a directory match a version, but keep files that no version can contain."""
     own = SnapshotRepository(locations, inside, session)
     own.prepare()
     share_versions(own, versions)
@@ -105,7 +107,7 @@ def _write(locations: Locations, versions: SnapshotRepository, version: str, ins
 
 
 def _checked_out(inside: Path) -> list[str]:
-    """Return the files of a worktree that a version can contain: neither ignored nor too large."""
+    """Return the files of a worktree that a version can contain, which are neither ignored nor too large."""
     ignored = {*_listed(inside, "--ignored", "--cached", "--exclude-standard")}
     paths = (path for path in _listed(inside) if path not in ignored and GENERATED.isdisjoint(path.split("/")))
     return [path for path in paths if _is_small(inside / path)]
@@ -121,7 +123,7 @@ def _is_small(path: Path) -> bool:
 
 
 def share_versions(own: SnapshotRepository, *others: SnapshotRepository) -> None:
-    """Let one repository read the versions of others, and those that these read. Raises SnapshotError."""
+    """Let one repository read the versions of others, and the versions that those can read. Raises SnapshotError."""
     try:
         lines = [line for other in others for line in _object_directories(other)]
         (own.directory / "objects/info").mkdir(exist_ok=True)

@@ -33,7 +33,7 @@ from workbench.session.workspace.retention import prune
 from workbench.text import visible_path
 
 LARGEST = 5_000_000
-"""Size in bytes of the largest file that a version holds."""
+"""The size in bytes of the largest file that a version can contain."""
 _ARGUMENTS = 1_000
 """The most paths in one git call: a longer command line may exceed the system's limit."""
 _ATTRIBUTES = "* -text -filter -ident -diff -merge -crlf -eol !working-tree-encoding\n"
@@ -45,10 +45,10 @@ _CONFIG = (
 _MANY = 100
 """The fewest new files that are stored together in one pack; fewer are stored one by one."""
 _PACKED = 5_000
-"""The most files of one pack: git compares each file that it adds with all that are in the pack."""
+"""The most files in one pack; git compares each file that it adds with all others in the pack."""
 _SETTINGS = {"config": _CONFIG.encode(), "info/attributes": _ATTRIBUTES.encode()}
 GENERATED = frozenset({"node_modules", ".venv", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"})
-"""Names of directories that no version holds, because they are large and generated from other files."""
+"""Names of directories that no version contains, because they are large and generated from other files."""
 _NEVER = (".ohw-*.tmp", METADATA, *(f"{name}/" for name in sorted(GENERATED)))
 _REPOSITORY, _SUBMODULES = ".git", ".gitmodules"
 _NO_BLOB = "0" * 40
@@ -70,7 +70,9 @@ class GitRefused(SnapshotError):
 
 
 class Change(msgspec.Struct, frozen=True):
-    """One path that differs between two versions, with its mode and blob in each; a missing file has the blob `""`."""
+    """One path that differs between two versions, with its mode and its blob in each; the blob is "" if there is no
+    file.
+    """
 
     path: str
     mode_before: str
@@ -91,18 +93,18 @@ class SnapshotRepository:
         name = hashlib.blake2b(os.fsencode(workspace), digest_size=12).hexdigest()
         self.directory = locations.data / "versions" / name
         self.root = Root.at(workspace)
-        """The directory below which every write to the workspace stays."""
+        """The workspace directory, which no write leaves."""
         self.workspace = Path(os.path.realpath(workspace))
         self.listing_seconds = 0.0
-        """How long it took to list the changes of the whole workspace, the last time that was done."""
+        """How many seconds it took the last time to list the changes of the whole workspace."""
         self.skipped: set[str] = set()
-        """Paths that are too large, unreadable, or repositories of their own."""
+        """Paths that no version contains: too large, unreadable, or repositories of their own."""
         self._preparing, self._is_prepared = threading.Lock(), False
         self._tree = ""
         self._signatures = FileSignatures(self.workspace)
         self._index = self.directory / f"index-{session_id}"
         self.marks = Path(os.path.realpath(self.directory / "marks"))
-        """A directory for the marks of `Watcher.catch_up`."""
+        """The directory in which `Watcher.catch_up` creates its marks."""
         self._own = OwnRepository(self.directory, workspace, self._index)
         self._metadata = MetadataTracker(self.workspace, self._is_excluded)
         self._hidden = [
@@ -110,7 +112,7 @@ class SnapshotRepository:
         ]
 
     def prepare(self) -> None:
-        """Create whatever the repository lacks, once; concurrent calls wait until that is done."""
+        """Create the missing parts of the repository, once; concurrent calls wait until that is done."""
         with self._preparing:
             if not self._is_prepared:
                 self._prepare()
@@ -134,11 +136,11 @@ class SnapshotRepository:
         yield from (os.fsencode(pattern) for pattern in patterns_above(self.workspace))
 
     def _is_excluded(self, path: str) -> bool:
-        """Return whether versions hold nothing below the directory."""
+        """Return whether versions omit everything below the directory."""
         return Path(path).name in GENERATED or any((self.workspace / path) == hidden for hidden in self._hidden)
 
     def snapshot(self, paths: Sequence[str] | None = None, *, timeout: float = 30.0) -> str:
-        """Record the current files and return their version; with `paths`, look only at those."""
+        """Record the current files and return the id of their version; with `paths`, only these are scanned."""
         try:
             return self._taken(paths, timeout)
         except GitRefused:
@@ -168,7 +170,7 @@ class SnapshotRepository:
         return self._tree
 
     def _metadata_before(self, timeout: float) -> Metadata:
-        """Return the metadata of the last version; for the first snapshot, the version may be an earlier process's."""
+        """Return the metadata of the last version, which for the first snapshot may be from an earlier process."""
         if not self._tree and self._index.exists():
             stored = self.git(["ls-files", "-s", "--", METADATA], timeout=timeout).split()
             if len(stored) > 1:
@@ -213,11 +215,11 @@ class SnapshotRepository:
         return [path for path in paths if not self.is_as_recorded(path)]
 
     def is_as_recorded(self, path: str) -> bool:
-        """Return whether a file looks the same as in the last version, judging by its times and size alone."""
+        """Return whether the times, size and mode of a file are as in the last version, without reading it."""
         return self._signatures.is_unchanged(path)
 
     def changed(self, paths: Sequence[str] | None = None, *, timeout: float = 30.0) -> list[str]:
-        """Return the paths that differ from the last version."""
+        """Return the paths that differ from the last version; with `paths`, only those at or below them."""
         began = time.monotonic()
         if paths is None:
             output = self.git(["ls-files", "-z", "--others", "--modified", "--exclude-standard"], timeout=timeout)
@@ -262,7 +264,7 @@ class SnapshotRepository:
 
     @contextmanager
     def other_index(self) -> Iterator[OwnRepository]:
-        """Yield our repository with a separate, empty index, in which a tree of other files can be built."""
+        """Yield our repository with a separate, empty index, to build a tree of other files in it."""
         index = self._index.with_name(f"{self._index.name}-kept-{secrets.token_hex(4)}")
         try:
             yield OwnRepository(self.directory, self.workspace, index)
@@ -270,7 +272,7 @@ class SnapshotRepository:
             discard_file(index)
 
     def held(self, paths: Sequence[str], *, timeout: float = 30.0) -> set[str]:
-        """Return the files whose current state is in the last version; files whose times have changed may be absent."""
+        """Return the files whose current state is in the last version; files with changed times may be missing."""
         recorded = {path for path in paths if self.is_as_recorded(path)}
         paths = [path for path in paths if path not in recorded and not self._signatures.is_changed(path)]
         listed = ["ls-files", "-z", "-t", "--cached", "--modified", "--"]
@@ -331,12 +333,12 @@ class SnapshotRepository:
         return answer.output
 
     def prune(self) -> None:
-        """Drop versions that are too old, at most once a day."""
+        """Delete versions that are too old, at most once a day."""
         prune(self._own)
 
 
 def _unreadable(directory: Path, blob: str, kind: str) -> SnapshotError:
-    """Return why git does not find a blob; it calls one missing, too, whose file is there but damaged."""
+    """Return the error for a blob that git cannot read: damaged or gone; git calls a damaged one missing, too."""
     if any(directory.glob(f"objects/{blob[:2]}/{blob[2:]}*")):
         return SnapshotError(f"a file of this version is damaged: {blob}")
     return ContentGone(f"a file of this version is gone: {blob} is {kind}")
@@ -354,8 +356,9 @@ def directories_in(repository: SnapshotRepository, version: str, paths: Collecti
 
 
 def _put_back_settings(directory: Path) -> None:
-    """Restore the settings that decide which programs git runs, if another process has changed them. Raises
-    SnapshotError.
+    """Restore the settings that decide which programs git runs, if another process has changed them.
+
+    Raises SnapshotError.
     """
     discard_file(directory / "commondir")
     try:
@@ -378,14 +381,16 @@ def _is_real(directory: str) -> bool:
 
 
 def _object(name: str) -> str:
-    """Return an id, or the beginning of one. Raises SnapshotError for anything else: logs may hold git options."""
+    """Return `name` if it is an id or the start of one. Raises SnapshotError otherwise: a log might contain git
+    options.
+    """
     if not _NAME.fullmatch(name):
         raise SnapshotError(f"{name!r} is not a version")
     return name
 
 
 def put_file(path: Path, raw: bytes) -> None:
-    """Write the file unless it already holds these bytes: git in another session may be reading it."""
+    """Write the file unless it already contains these bytes, because git in another session may be reading it."""
     if not path.is_file() or path.read_bytes() != raw:
         path.write_bytes(raw)
 
@@ -400,7 +405,7 @@ def _metadata_in(repository: SnapshotRepository, blob: str) -> Metadata:
 def is_refused(path: str, mode: int) -> bool:
     """Return whether no version can contain a file, whatever its content, because of its path and its kind (`st_mode`).
 
-    Git rejects files that are named like a repository, in upper or lower case, and links named like a list of
+    Git rejects files that are named like a repository, in upper or lower case, and links named like the list of
     submodules.
     """
     names = path.lower().split("/")
@@ -411,7 +416,7 @@ def is_refused(path: str, mode: int) -> bool:
 def _state(
     workspace: Path, path: str, is_real: Callable[[str], bool]
 ) -> tuple[Literal["fits", "unfit", "gone"], os.stat_result | None]:
-    """Return whether a version can hold the file at the path ("fits" or "unfit"), or "gone", and the file's status.
+    """Return whether a version can contain the file ("fits" or "unfit"), or that it is "gone"; and the file's status.
 
     `is_real` returns whether there is no link in the path of a directory.
     """

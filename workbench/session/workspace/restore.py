@@ -68,9 +68,9 @@ def restore(repository: SnapshotRepository, version: str) -> list[Change]:
 def restore_paths(
     repository: SnapshotRepository, version: str, paths: Collection[str] = (), *, force: bool = False
 ) -> RestoredCount:
-    """Write what a version holds at or below `paths` (everything if empty) where the workspace differs.
+    """Write what a version contains at or below `paths` (everything if empty) where the workspace differs.
 
-    Returns how much was written. Raises WorkbenchError and writes nothing if the version holds nothing there, if a
+    Returns how much was written. Raises WorkbenchError and writes nothing if the version contains nothing there, if a
     file has other content now and `force` is not given, or if a directory that is not empty has taken a file's place.
     """
     metadata = repository.metadata_of(version)
@@ -104,9 +104,9 @@ def write(
     metadata: Metadata,
     before: Mapping[str, bytes | None] = _UNKNOWN,
 ) -> None:
-    """Carry out changes in the workspace, removals first. Raises SnapshotError.
+    """Apply changes to the workspace, removals first. Raises SnapshotError.
 
-    `before` maps paths to the content of files and the targets of links as they were read, or to None if nothing
+    `before` maps paths to the contents of files and the targets of links as they were read, or to None if nothing
     existed. A path whose content has changed since is not written, which is an error.
     """
     contents = repository.contents(list(dict.fromkeys(change.after for change in changes if change.after)))
@@ -139,9 +139,9 @@ def make_directories(repository: SnapshotRepository, paths: Collection[str], met
 
 
 def set_directories(repository: SnapshotRepository, directories: Mapping[str, int | None]) -> list[str]:
-    """Create directories with these permissions; remove those without any that are empty.
+    """Create the directories that have permissions and set these; remove those with None if they are empty.
 
-    Return what could not be done, one line each.
+    Return one line for each failure.
     """
     failures: list[str] = []
     for path in sorted((path for path, mode in directories.items() if mode is None), reverse=True):
@@ -173,7 +173,7 @@ def _is_requested(path: str, requested: Collection[str]) -> bool:
 
 
 def _in_the_way(workspace: Path, paths: Collection[str], directories: Collection[str]) -> list[str]:
-    """Return the files and links that have taken the place of the directories, or of those above the paths."""
+    """Return the files and links that have taken the place of the directories, or of directories above the paths."""
     above = {str(directory) for path in (*paths, *directories) for directory in PurePath(path).parents}
     needed = {*directories, *above} - {"."}
     blocking: list[str] = []
@@ -214,7 +214,9 @@ def _is_there(
 
 
 def _holds_other(change: Change, raw: bytes, now: Mapping[str, bytes | None]) -> bool:
-    """Return whether something other than the version's content is at its path; False if nothing is there."""
+    """Return whether the content at the path is not the version's; False if nothing is there, True if it is
+    unreadable.
+    """
     return change.path not in now or now[change.path] not in (None, raw)
 
 
@@ -225,7 +227,7 @@ def _contents_at(repository: SnapshotRepository, path: str) -> Iterator[bytes | 
 
 
 def blob_id(raw: bytes) -> str:
-    """Return the id of git's blob with this content."""
+    """Return the hash of a git blob with this content."""
     return hashlib.sha1(b"blob %d\0" % len(raw) + raw, usedforsecurity=False).hexdigest()
 
 
@@ -239,7 +241,7 @@ def bytes_at(path: Path, root: Root) -> bytes | None:
 
 
 def _change(repository: SnapshotRepository, path: str, work: Callable[[AnchoredEntry], None]) -> None:
-    """Apply `work` to the entry at the path. Raises SnapshotError."""
+    """Apply `work` to the entry at the path, creating directories above it. Raises SnapshotError."""
 
     def changed() -> None:
         with repository.root.entry(repository.root.path / path, make=True) as entry:
@@ -257,7 +259,7 @@ def _guarded(repository: SnapshotRepository, path: str, work: Callable[[], None]
 
 
 def _remove(root: Root, path: str, before: Mapping[str, bytes | None]) -> None:
-    """Delete the file, then empty directories above it; follow no link that leads out of `root`."""
+    """Delete the file, then the empty directories above it; no link is followed out of `root`."""
     whole = root.path / path
     with suppress(FileNotFoundError), root.entry(whole) as entry:
         if not stat.S_ISDIR(entry.mode()):
@@ -273,7 +275,7 @@ def _remove(root: Root, path: str, before: Mapping[str, bytes | None]) -> None:
 
 
 def _unlink(entry: AnchoredEntry, path: str, before: Mapping[str, bytes | None]) -> None:
-    """Delete a file or link. Raises OSError, with nothing deleted, if it is not what `before` names."""
+    """Delete a file or link. Raises OSError and deletes nothing if its content is not what `before` says."""
     if path not in before:
         entry.unlink()
         return

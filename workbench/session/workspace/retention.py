@@ -1,4 +1,4 @@
-"""Retention of the versions of a workspace: how long they are kept, and how they are stored."""
+"""Retention of the versions of a workspace: when they are deleted, and how they are stored."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ RETENTION: Final = (
     f"snapshots are deleted after {_RETENTION_DAYS} days, or after {_RETENTION_DAYS_WHEN_LARGE} if those of a"
     f" directory take more than {_LARGE // 10**9} GB"
 )
-"""What deletes snapshots, as a sentence without its capital."""
+"""When snapshots are deleted, as a clause in lower case."""
 BUILDING: Final = "building-"
-"""How the names of our temporary directories beside the objects begin."""
+"""The prefix of the names of our temporary directories beside the objects."""
 _DAY = 86_400
 _TIMEOUT = 300.0
 _REPACK = ("repack", "-q", "-d", "--cruft", "--window=0")
-"""Stores all objects in packs without looking for deltas, which would take minutes of processor time.
+"""Stores all objects in packs without searching for deltas, which would take minutes of processor time.
 
-No reference that git knows of leads to a version, so all but the index's objects go to a cruft pack. It holds the age
-of each object, and git drops only those that are too old and in no younger version.
+No reference that git knows leads to a version, so all objects but the index's go to a cruft pack. It records the age of
+each object, and git drops only those that are too old and in no younger version.
 """
 
 
 def prune(own: OwnRepository) -> None:
-    """Delete old versions, at most once a day; if the repository has grown large, delete more of the oldest ones."""
+    """Delete old versions, at most once a day; if the repository has grown large, those of more than 2 days."""
     mark = own.git_dir / "pruned"
     with suppress(OSError):
         if not mark.exists():
@@ -46,7 +46,7 @@ def prune(own: OwnRepository) -> None:
 
 
 def _remove_files(own: OwnRepository, days: int) -> None:
-    """Remove old indexes of other sessions, and what an engine that was killed has not removed."""
+    """Remove old indexes of other sessions, and temporary directories that killed engines have left."""
     for index in own.git_dir.glob("index-*"):
         if index != own.index and _is_older(index, days):
             index.unlink()
@@ -56,7 +56,7 @@ def _remove_files(own: OwnRepository, days: int) -> None:
 
 
 def _drop_objects(own: OwnRepository, days: int) -> None:
-    """Drop old objects from the packs, which git can do since 2.37, and then those outside of packs."""
+    """Drop old objects from the packs (which needs git 2.37), and then those outside of packs."""
     for command in ([*_REPACK, f"--cruft-expiration={days}.days.ago"], ["prune", f"--expire={days}.days.ago"]):
         run_git(command, cwd=own.work_tree, own=own, timeout=_TIMEOUT)
 

@@ -1,7 +1,7 @@
 """Reverts changes of files, as the user requests in the diff viewer.
 
-A file gets its earlier content only if it still holds the content that was shown, and never through a link that leads
-out of the workspace.
+A file gets its earlier content only if it still has the content that was shown, and no link is followed out of the
+workspace.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from workbench.text import visible_path, well_formed
 
 
 class RevertError(WorkbenchError):
-    """A change could not be reverted; `done` holds the files that were written before the failure."""
+    """A change could not be reverted; `done` are the files that were written before the failure."""
 
     def __init__(self, reason: str, done: Sequence[FileDelta] = ()) -> None:
         super().__init__(reason)
@@ -36,11 +36,11 @@ class RevertError(WorkbenchError):
 
 
 def revert(files: Sequence[FileDelta], root: Root, repository: SnapshotRepository | None = None) -> None:
-    """Write `after` to each file that still holds its `before`. Raises RevertError. `root` is the workspace.
+    """Write `after` to each file that still has the content `before`. `root` is the workspace. Raises RevertError.
 
-    If the file's version in `repository` holds that content, the file gets its bytes, permissions and link; otherwise
-    it gets the text, in the encoding of the current file. All files are checked before the first is written; each is
-    written completely or not at all.
+    If the version that a file names has this new content in `repository`, the file gets that version's bytes,
+    permissions and link; otherwise it gets the text, in the encoding of the current file. All files are checked before
+    the first is written; each is written completely or not at all.
     """
     versions = _Versions(repository) if repository is not None else None
     states = [_checked(file, root, versions) for file in files]
@@ -55,7 +55,7 @@ def revert(files: Sequence[FileDelta], root: Root, repository: SnapshotRepositor
 
 
 def check_paths(files: Sequence[FileDelta]) -> None:
-    """Raise RevertError if a path cannot be that of a file."""
+    """Raise RevertError if a path cannot be the path of a file."""
     for file in files:
         try:
             is_possible = b"\0" not in os.fsencode(file.path)
@@ -66,7 +66,7 @@ def check_paths(files: Sequence[FileDelta]) -> None:
 
 
 class _Stored(msgspec.Struct, frozen=True):
-    """A file as a version holds it; `put` writes it to the workspace."""
+    """A file in a version; `put` writes it to the workspace, given what is there now (see `restore.write`)."""
 
     path: Path
     put: Callable[[Mapping[str, bytes | None]], None]
@@ -75,7 +75,7 @@ class _Stored(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class _CheckedFile:
-    """A file as it was read: its real path, the directory below which it is opened, its bytes and their encoding."""
+    """A file as it was read: its real path, the directory in which it is opened, its bytes and their encoding."""
 
     path: Path
     root: Root
@@ -105,7 +105,7 @@ def _checked(file: FileDelta, root: Root, versions: _Versions | None) -> _Checke
 def _checked_bytes(file: FileDelta, root: Root, stored: _Stored | None) -> _CheckedFile:
     """Return a file whose text may not have been recorded, after comparing its content with the change.
 
-    Raises RevertError if it has changed, or if no version holds the new content.
+    Raises RevertError if it has changed, or if no version contains the new content.
     """
     if file.after is not None and stored is None:
         raise RevertError(f"{_name(file)} has no text that could be written ({file.cut}), and no version contains it")
@@ -123,19 +123,19 @@ def _changed(file: FileDelta) -> RevertError:
 
 
 def _is_content(content: str | None, raw: bytes, blob: str) -> bool:
-    """Return whether a delta's content equals these bytes: either its placeholder line or its text matches."""
+    """Return whether the content in a delta, its text or its placeholder, matches these bytes."""
     return is_placeholder_of(content, blob) or (content is not None and reading_as(raw, content) is not None)
 
 
 class _Versions:
-    """The files of the versions that a revert names; each version is listed once."""
+    """The files of the versions that a revert needs; each version is listed only once."""
 
     def __init__(self, repository: SnapshotRepository) -> None:
         self.repository = repository
         self._listed: dict[str, tuple[dict[str, list[Change]], Metadata]] = {}
 
     def file(self, name: str, path: str) -> tuple[Change, Metadata] | None:
-        """Return the version's file at a path as written in events, and the version's metadata, or None.
+        """Return the version's file at a path as events write it, and the version's metadata; None if there is none.
 
         Events replace the bytes of a name that are not UTF-8, so such a name may match only in its replaced form.
         """
@@ -152,7 +152,10 @@ class _Versions:
 
 
 def _stored(file: FileDelta, versions: _Versions | None) -> _Stored | None:
-    """Return the file as its version holds it if that matches `after`, or None. Raises SnapshotError, ValueError."""
+    """Return the file in the version that it names if that matches `after`, else None.
+
+    Raises SnapshotError or ValueError.
+    """
     path = Path(file.path)
     if versions is None or not file.version or file.after is None:
         return None
@@ -171,7 +174,7 @@ def _stored(file: FileDelta, versions: _Versions | None) -> _Stored | None:
 
 
 def _read(path: Path, workspace: Root, expected: str | None) -> tuple[_CheckedFile, str | None]:
-    """Return the file and its text, in the encoding in which it is the text that was shown if there is one.
+    """Return the file and its text, decoded such that it equals `expected` if any encoding does that.
 
     Raises EditorError if a path in the workspace now leads out of it.
     """

@@ -23,11 +23,11 @@ from workbench.session.workspace.restore import RestoredCount, restore_paths, se
 
 _OBJECT = lazy_pattern("[0-9a-f]{40}|[0-9a-f]{64}")
 _ID = 8
-"""How many characters of a version's id form the id of its copy."""
+"""How many characters of a version's id are the id of its copy."""
 
 
 class CopyDetails(msgspec.Struct, frozen=True):
-    """Details of a copy: the command that touches the files, the session, the files' size in bytes and metadata."""
+    """Details of a copy: the command that touches the files, the session, the files' size in bytes, and metadata."""
 
     command: str
     session: str
@@ -37,7 +37,7 @@ class CopyDetails(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class SafetyCopy:
-    """One copy: `version` holds just its files; `id` is the name by which the user refers to it."""
+    """One copy: `version` contains exactly its files; `id` is the name by which the user refers to it."""
 
     id: str
     at: str
@@ -47,9 +47,11 @@ class SafetyCopy:
     count: int
     size: int
     modes: Mapping[str, int] = field(default_factory=dict)
-    """Unusual permissions, only in copies made before 0.1: newer versions hold them in their metadata."""
+    """Permissions that differ from the defaults; only in copies made before 0.1. Newer versions have them in their
+    metadata.
+    """
     copied: int = 0
-    """How many of the files no version held before."""
+    """How many of the files were in no version before."""
 
 
 class SafetyCopies:
@@ -60,12 +62,12 @@ class SafetyCopies:
         self._file = repository.directory / "copies.jsonl"
 
     def keep(self, paths: Sequence[str], held: Sequence[str], what: CopyDetails) -> SafetyCopy:
-        """Copy `paths`, and the current state of the files in the last version (`held`). Raises SnapshotError."""
+        """Copy `paths`, and add the files `held` from the last version. Raises SnapshotError."""
         version = tree_of_files(self._repository, paths, held, what.metadata)
         return self._note(version, len(paths) + len(held), what, copied=len(paths))
 
     def keep_deleted(self, deleted: Sequence[Change], version: str, what: CopyDetails) -> SafetyCopy:
-        """Record a copy of files that `version` holds and that have since been deleted. Raises SnapshotError."""
+        """Record a copy of files that `version` contains and that have since been deleted. Raises SnapshotError."""
         return self._note(tree_of_deleted(self._repository, deleted, version), len(deleted), what)
 
     def _note(self, version: str, count: int, what: CopyDetails, copied: int = 0) -> SafetyCopy:
@@ -134,7 +136,7 @@ class SafetyCopies:
 
 
 def _read(line: bytes) -> SafetyCopy | None:
-    """Return the copy in a line of the list, or None if the line is not one of ours: any program can write there."""
+    """Return the copy in a line of the list; None if the line is not valid, as any program can write there."""
     try:
         copy = msgspec.json.decode(line, type=SafetyCopy)
     except (ValueError, RecursionError):
@@ -145,7 +147,7 @@ def _read(line: bytes) -> SafetyCopy | None:
 def tree_of_files(
     repository: SnapshotRepository, paths: Iterable[str], held: Iterable[str] = (), metadata: Metadata | None = None
 ) -> str:
-    """Return a version of just these files, even ignored ones; `held` files are taken from the last version."""
+    """Return a version with just these files, even ignored ones; `held` files are taken from the last version."""
     with repository.other_index() as own:
         # with --remove, a file that has just been deleted is skipped
         repository.git(["update-index", "--add", "--remove", "-z", "--stdin"], listed(paths), own=own)
@@ -153,7 +155,9 @@ def tree_of_files(
 
 
 def tree_of_deleted(repository: SnapshotRepository, deleted: Iterable[Change], version: str) -> str:
-    """Return a version of just these files, and of the empty directories that are gone, as `version` held them."""
+    """Return a version with just these files, and with the empty directories that are gone, as they were in
+    `version`.
+    """
     metadata = repository.metadata_of(version)
     entries = {change.path: f"{change.mode_before} {change.before}\t".encode() for change in deleted}
     lines = [head + os.fsencode(path) + b"\0" for path, head in entries.items()]

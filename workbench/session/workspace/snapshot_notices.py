@@ -11,12 +11,12 @@ from workbench.protocol.events import FileDelta
 from workbench.text import first_line, visible_path
 
 _FREQUENT = 30
-"""The most changes of one file by other programs that are reported."""
+"""How many changes of one file by other programs are reported; further ones are not."""
 _NAMED = 5
 
 
 class SnapshotNotices:
-    """The notices to the user about one session's snapshots; each is shown once."""
+    """Composes the notices to the user about one session's snapshots; each is shown once."""
 
     def __init__(self, workspace: Path) -> None:
         self._workspace = workspace
@@ -32,13 +32,15 @@ class SnapshotNotices:
         return text
 
     def infrequent(self, files: Sequence[FileDelta]) -> tuple[FileDelta, ...]:
-        """Count the files that other programs changed; return those that do not change too often."""
+        """Count the changes that other programs made to files; return the files that they do not change too often."""
         self._counts.update(file.path for file in files)
         self._newly_frequent += [file.path for file in files if self._counts[file.path] == _FREQUENT + 1]
         return tuple(file for file in files if self._counts[file.path] <= _FREQUENT)
 
     def pending(self, problem: str, skipped: Collection[str]) -> str:
-        """Return the notices not shown yet: a watcher's `problem`, omitted files, files that change too often."""
+        """Return the notices not returned yet: a watcher's `problem`, `skipped` files, and files that change too
+        often.
+        """
         watcher = f"changes of files are polled, because they are not reported here: {problem}"
         parts = [self.once(watcher) if problem else "", self._new_skipped(skipped), self._frequent()]
         return "; ".join(part for part in parts if part)

@@ -30,24 +30,24 @@ from workbench.text import first_line, well_formed
 MOST_FILES = 5_000
 """The most files of one change that an event lists."""
 MOST_CONTENTS = 400
-"""The most files of one change whose texts an event holds; other texts are read from the versions."""
+"""The most files of one change whose texts an event contains; other texts are read from the versions."""
 LONGEST = 300_000
-"""Size in bytes of the longest text that an event holds."""
+"""The size in bytes of the longest text that an event contains."""
 _MOST_BYTES = 4_000_000
 _ID_LENGTH = 8
-"""Characters of a version's id in a notice, as `ohw restore` shows it."""
+"""How many characters of a version's id a notice has, as in `ohw restore`."""
 _NOWHERE = Path()
 
 
 class Deltas(msgspec.Struct, frozen=True):
-    """The files of a change, at most MOST_FILES, and the number of omitted ones."""
+    """The files of a change, at most MOST_FILES, and the number of those omitted."""
 
     files: tuple[FileDelta, ...] = ()
     more: int = 0
 
 
 class _Budget(msgspec.Struct):
-    """Chooses the blobs to read, in order: each one that still fits into the budget of bytes."""
+    """Chooses the blobs to read: each in turn that still fits into the remaining bytes."""
 
     sizes: Mapping[str, int]
     remaining: int = _MOST_BYTES
@@ -68,7 +68,7 @@ def deltas(
 ) -> Deltas:
     """Return the changes for an event, without files whose new text is already in `recorded` (by absolute path).
 
-    `unstored` are contents, by blob, that the repository need not have.
+    `unstored` has contents, by blob, that the repository may not have.
     """
     contents = [change for change in changes if change.before != change.after]
     first = contents[:MOST_FILES]
@@ -120,7 +120,7 @@ class _NoText(msgspec.Struct, frozen=True):
 def _versions(
     change: Change, raw: Mapping[str, bytes], sizes: Mapping[str, int]
 ) -> tuple[str | _NoText | None, str | _NoText | None]:
-    """Return the texts before and after, in one encoding if both versions can be read in it."""
+    """Return the texts before and after, decoded in the same way if both can be."""
     if change.before in raw and change.after in raw:
         with suppress(EditorError):
             return decoded_versions(_NOWHERE, raw[change.before], raw[change.after])
@@ -146,29 +146,33 @@ def _reason(change: Change, *sides: str | _NoText | None) -> str:
 logger = logging.getLogger(__name__)
 _FIRST_TIMEOUT, _TIMEOUT = 90.0, 30.0
 _CHEAP = 0.02
-"""Seconds: where listing the changes of the whole directory is slower, only the paths that the watcher reported are
+"""In seconds: if listing the changes of the whole directory takes longer, only paths reported by the watcher are
 scanned after an action.
 """
 _GATHERING = 0.1
-"""Seconds for which changes by other programs are gathered for one snapshot, unless an action waits."""
+"""How long changes by other programs are gathered for one snapshot, in seconds, unless an action waits for it."""
 _WATCHER_SECONDS = 2.5
-"""Seconds that the recorder waits for the watcher to report the changes made so far."""
+"""How long the recorder waits for the watcher to report the changes made so far, in seconds."""
 _IDLE_FACTOR = 100
-"""At most one part in this many of the time is spent on polling."""
+"""At most one hundredth of the time is spent on polling: each pause is this many times as long as listing the
+changes.
+"""
 _MAX_PATHS, _MAX_PATHS_BYTES = 1_000, 100_000
-"""The most paths, and their most bytes in all, that are scanned singly; above, the whole directory is scanned."""
+"""The most paths that are scanned one by one, and their most bytes; if there are more, the whole directory is
+scanned.
+"""
 _MAX_FAULTS = 3
 
 
 CopyDeleted: TypeAlias = Callable[[str, str, Sequence[Change]], str]
-"""Copies files that an action deleted; returns the id of the copy, or `""`.
+"""Copies files that an action deleted, given its id, the version before it and the deletions.
 
-It takes the action's id, the version before the action, and the changes.
+Returns the id of the copy, or "".
 """
 
 
 class SnapshotRequest(msgspec.Struct, frozen=True):
-    """A request for a snapshot; `recorded` holds the contents that the log already has, by absolute path."""
+    """A request for a snapshot; `recorded` are the contents that the log already has, by absolute path."""
 
     cause: Literal["first", "action", "person", "other", "end", "rewind"]
     action_id: str = ""
@@ -186,9 +190,7 @@ class SnapshotPace:
 
     @contextmanager
     def measured(self, *, is_first: bool) -> Iterator[None]:
-        """Measure the snapshot that is taken within the block; once it is taken, the first one, of all files, does not
-        count.
-        """
+        """Measure the snapshot that is taken within the block. The first one, of all files, ends up as 0 seconds."""
         began = self._began = time.monotonic()
         try:
             yield
@@ -197,7 +199,7 @@ class SnapshotPace:
             self._began = None
 
     def is_slower_than(self, seconds: float) -> bool:
-        """Return whether the last snapshot took longer, or the present one already does."""
+        """Return whether the last snapshot took longer than this, or the one being taken already does."""
         began = self._began
         return self._last > seconds or (began is not None and time.monotonic() - began > seconds)
 
@@ -233,16 +235,16 @@ class SnapshotRecorder:
         self.pace = SnapshotPace()
         self._notices = SnapshotNotices(repository.workspace)
         self.faults = 0
-        """How many snapshots in a row, up to the last one, could not be taken."""
+        """How many snapshots in a row could not be taken, up to and including the last one."""
         self._started = 0
-        """When the first action started whose snapshot could not be taken, so that the next one has its changes."""
+        """When the first action started whose snapshot failed, since the next snapshot includes its changes."""
         self._was_ready = False
         self._is_closing = self._is_closed = False
         self.is_off = False
-        """Whether no snapshots can be taken."""
+        """Whether snapshots are given up, because they cannot be taken."""
 
     def request(self, request: SnapshotRequest) -> None:
-        """Request a snapshot, to be taken soon in another thread; return at once."""
+        """Request a snapshot and return at once; it is taken in the recorder's thread."""
         with self._changed:
             if self.is_off:
                 return
@@ -254,7 +256,7 @@ class SnapshotRecorder:
         self._requests.put(request)
 
     def expect(self, contents: Mapping[str, str | None]) -> None:
-        """Announce files that are about to be written for the user, since a running scan may already see them."""
+        """Announce files to be written for the user: a running scan may see them before they are recorded."""
         with self._changed:
             self._expected = {**self._expected, **contents}
 
@@ -324,7 +326,7 @@ class SnapshotRecorder:
                 self._on_change()
 
     def _is_due(self, request: SnapshotRequest) -> bool:
-        """Gather changes by other programs first; return False if a later snapshot has them, as that of an action."""
+        """For changes by other programs, wait for more; return False if a later snapshot will include them."""
         if request.cause != "other":
             return True
         with self._changed:
@@ -343,9 +345,9 @@ class SnapshotRecorder:
         return events
 
     def _first(self, request: SnapshotRequest) -> list[Event]:
-        """Take the first snapshot; report differences from the last one in the log as changes by other programs.
+        """Take the first snapshot; report what differs from the last one in the log as changes by other programs.
 
-        After a rewind that was finished only now, they are its changes, which the log has.
+        Nothing is reported if a rewind has just been finished, whose changes the log has.
         """
         self.repository.prepare()
         self._watcher.start()
@@ -414,7 +416,7 @@ class SnapshotRecorder:
         return _few(watcher.drain())
 
     def _check_watcher(self) -> None:
-        """Check that the watcher reported every change; the whole directory is scanned at the end of a run anyway."""
+        """Check that the watcher has reported every change; use this only before the whole directory is scanned."""
         changed = set(self.repository.changed()) - self.repository.skipped
         if not changed:
             return
@@ -455,7 +457,7 @@ class SnapshotRecorder:
 
 
 def _unlisted(more: int, before: str) -> str:
-    """Return the notice about changed files that no list shows, with the command that restores them."""
+    """Return the notice about changed files that an event does not list, with the command that restores them."""
     if not more:
         return ""
     files = "1 more file was" if more == 1 else f"{more:,} more files were"

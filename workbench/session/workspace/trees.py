@@ -1,4 +1,4 @@
-"""The tree objects of a snapshot as one pack: git would make a file of each, which takes it longer than all else."""
+"""The tree objects of a snapshot in one pack; git would write a file for each, which takes longer than all the rest."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping
 from workbench.session.workspace.index_file import Entry, blob_of, mode_of
 
 _TREE = 2
-"""The type of a tree in a pack."""
+"""The type number of trees in a pack."""
 
 
 def packed_trees(entries: Mapping[bytes, Entry]) -> bytes:
-    """Return a pack of the trees that `git write-tree` makes of an index with these files."""
+    """Return a pack with the trees that `git write-tree` creates for an index with these files."""
     trees = dict(_trees(entries))
     objects = b"".join(_header(len(tree)) + zlib.compress(tree, 1) for tree in trees.values())
     pack = b"PACK" + (2).to_bytes(4, "big") + len(trees).to_bytes(4, "big") + objects
@@ -44,7 +44,7 @@ def _depth(directory: bytes) -> int:
 
 
 def _header(size: int) -> bytes:
-    """Return the type and the size of a tree as they precede its content in a pack, four bits and then seven a byte."""
+    """Return the header of a tree of this size in a pack: the type, and the size as 4 bits, then 7 bits per byte."""
     header = [_TREE << 4 | size & 0xF]
     size >>= 4
     while size:

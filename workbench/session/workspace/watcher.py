@@ -17,24 +17,25 @@ _SKIPPED = frozenset((".git", "node_modules", ".venv", "__pycache__", ".pytest_c
 _OWN = ".ohw-*.tmp"
 _NO_TEXT = "Unable to decode path"
 _MOST_UNREADABLE = 100
-"""The most names tolerated that are not UTF-8: each restarts the watch, so beyond that, regular scans are cheaper."""
+"""The most names that are not UTF-8: each restarts the watch, so with more of them, regular scans are cheaper."""
 _LEAST_MEMORY = 500_000_000
-"""The least address space in bytes; with less, a panic of the library's thread could hang the process."""
+"""The least limit of address space, in bytes; with less, a panic of the library's thread could hang the process."""
 _LEAST_PAUSE = 2.0
-"""The fewest seconds between two regular scans."""
+"""The shortest pause between two regular scans, in seconds."""
 
 
 class Changes(Protocol):
-    """Yields sets of absolute paths that changed, or from time to time an empty set; raises OSError or RuntimeError."""
+    """Yields sets of absolute paths that changed; now and then an empty set. Raises OSError or RuntimeError."""
 
     def __call__(self, workspace: Path, marks: Path, stop: threading.Event) -> Iterator[set[str]]:
-        """Yield changes in the workspace and in the directory `marks`, in their order, until `stop` is set."""
+        """Yield changes in the workspace and in the directory `marks`, in order, until `stop` is set."""
 
 
 def native_changes(workspace: Path, marks: Path, stop: threading.Event) -> Iterator[set[str]]:
     """Yield the changes that the system reports in both directories and below them; follow no link out of them.
 
-    After a restart of the watch, or a name that the library cannot read, the whole directory counts as changed once.
+    After a restart of the watch, or a name that the library cannot read, the whole directory is reported as changed
+    once.
     """
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if 0 <= limit < _LEAST_MEMORY:
@@ -99,7 +100,9 @@ def is_text(path: str) -> bool:
 
 
 def is_of_interest(path: str) -> bool:
-    """Return whether versions may contain the file; files of git and our temporary files are not of interest."""
+    """Return whether versions may contain the file: it is neither generated, nor git's, nor one of our temporary
+    files.
+    """
     parts = path.split("/")
     return _SKIPPED.isdisjoint(parts) and not fnmatch(parts[-1], _OWN)
 
@@ -115,7 +118,7 @@ class Watcher:
         pause: Callable[[], float],
         changes: Changes = native_changes,
     ) -> None:
-        """`marks` is a directory for `catch_up` alone; `pause` returns the seconds between two regular scans."""
+        """`marks` is a directory for `catch_up` only; `pause` returns the seconds between two regular scans."""
         self._workspace = workspace
         self._marks = marks
         self._marked = 0
@@ -157,7 +160,7 @@ class Watcher:
     def catch_up(self, seconds: float) -> bool:
         """Wait until every change made so far has been reported; return False if that takes longer than `seconds`.
 
-        The system reports changes in their order, so once a new file in `marks` is reported, all earlier changes are.
+        The system reports changes in order, so once a new file in `marks` is reported, all earlier changes are.
         """
         self._marked += 1
         mark = self._marks / f"{os.getpid()}-{self._marked}"
