@@ -1,4 +1,4 @@
-"""The files of a directory, for mentions; listed and searched in a thread, so that typing never waits."""
+"""Finds the files of a directory for mentions; it is listed and searched in a thread, so that typing never waits."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class FileIndex:
         self._thread: threading.Thread | None = None
 
     def ask(self, query: str) -> None:
-        """Start looking for files that match; return at once."""
+        """Start searching for files that match; return at once. Earlier queries are dropped."""
         with self._changed:
             self._query = query
             self._changed.notify()
@@ -81,7 +81,7 @@ class FileIndex:
             return None if self._stop.why else query
 
     def _list(self) -> Iterator[list[str]]:
-        """List the files again; the first time, yield the list now and then while it grows."""
+        """List the files again; the first time, yield the growing list now and then."""
         from workbench.tools.glob.walk import list_files
 
         is_first = self._listed_at is None

@@ -21,24 +21,24 @@ _MOST_LISTED = 8
 
 
 class ForkPoint(Struct, frozen=True):
-    """Where a fork leaves the session: `target` is the last event that both have."""
+    """Where a fork leaves the session: `target` is the last event that the two share."""
 
     target: int
     message: UserMessage | None = None
-    """The user's message before which it was forked."""
+    """The user's message just after the point, if the session was forked at one."""
     action_id: str = ""
-    """The action that waits there, if the fork keeps the run; otherwise the fork ends what is open."""
+    """The action that waits for the user at the point and in the fork; empty if the fork ends what is open there."""
     open_actions: tuple[OpenAction, ...] = ()
-    """All actions that are open there, in order, if the fork keeps the run."""
+    """With `action_id`: all actions that are open at the point, in order."""
     approved: tuple[str, ...] = ()
-    """Those of them that the user approved as they were, before the decision on the action that waits."""
+    """With `action_id`: those open actions that the user approved unchanged before deciding on that one."""
 
 
 def fork_point(store: Store, event: int | None = None) -> ForkPoint:
-    """Return the point at a checkpoint, or at the end of the session without one.
+    """Return the point at a checkpoint, or the end of the session if `event` is None.
 
-    Before a message, after the result of an action or the end of a run, and where the session was before a rewind.
-    Raises UsageError for any other event, or StoreError.
+    The point is before a message, after the result of an action or the end of a run, or where the session was before a
+    rewind. Raises UsageError for any other event, or StoreError.
     """
     if event is None:
         return ForkPoint(store.last_seq)
@@ -53,9 +53,10 @@ def fork_point(store: Store, event: int | None = None) -> ForkPoint:
 
 
 def waiting_point(store: Store, event: int) -> ForkPoint:
-    """Return the last point before the user's decision at which an action waited; `event` is any event of the action.
+    """Return the last point before the user's decision at which an action waited; `event` is any event of that action.
 
-    No other action of its batch is decided or runs there. Raises UsageError if there is no such point, or StoreError.
+    At this point, no other action of its batch is decided or running. Raises UsageError if there is no such point, or
+    StoreError.
     """
     action_id = _action_of(store, event)
     decisions = [seq for (seq,) in store.query(_DECISIONS, action_id)]
@@ -97,7 +98,7 @@ def _is_approved_by_user(decision: ActionDecided) -> bool:
 
 
 def _is_quiet(state: State) -> bool:
-    """Return whether no open action is decided or runs."""
+    """Return whether no open action is decided or running."""
     is_open = (each.decided is None and not each.started and each.sub_agent is None for each in state.batch.values())
     return not state.own and all(is_open)
 

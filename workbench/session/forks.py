@@ -107,7 +107,7 @@ def fork_at(
 
 
 def _relocator(store: Store, point: ForkPoint, workspace: str) -> Relocator:
-    """Return what moves the events of a session up to a point to the directory of its fork."""
+    """Return the relocator from the directories of a session's events, up to a point, to the directory of its fork."""
     parts = _parts_to(store, point.target)
     return Relocator([first_event(store).workspace, *(part.workspace for part in parts)], workspace)
 
@@ -133,9 +133,9 @@ def _create(store: Store, point: ForkPoint, started: SessionStarted, relocator: 
 
 
 def _reopened(actions: Sequence[OpenAction], relocator: Relocator) -> Iterator[Event]:
-    """Yield open actions again, with the paths of another directory.
+    """Yield open actions again, with their paths moved to the fork's directory.
 
-    An action that waits there keeps waiting; without a fingerprint, it is assessed again before it can be decided.
+    An action that waits keeps waiting; without a fingerprint, it is assessed again before it can be decided.
     """
     now = datetime.now(UTC)
     for action in actions:
@@ -147,7 +147,7 @@ def _reopened(actions: Sequence[OpenAction], relocator: Relocator) -> Iterator[E
 
 
 def _late_versions(store: Store, target: int) -> list[Event]:
-    """Return the versions after actions up to an event that were recorded later; a rewind needs them."""
+    """Return the versions of actions up to an event that were recorded after it; a rewind needs them."""
     numbers = list(store.query(_LATE_VERSIONS, target, target + _SOON))
     return [event for (seq,) in numbers for event in store.events(seq - 1, 1)]
 
@@ -192,7 +192,7 @@ def _write(path: Path, parts: list[SharedPart], first: SessionStarted, *others: 
 
 
 def _parts_to(store: Store, last: int) -> list[SharedPart]:
-    """Return the parts of a fork that shares the events up to `last`. Raises UsageError or StoreError."""
+    """Return the shared parts of a fork that shares the events up to `last`. Raises UsageError or StoreError."""
     inherited = ancestry_of(store.path)
     parts = [part._replace(last=min(part.last, last)) for part in inherited if part.first <= last]
     first = inherited[-1].last + 1 if inherited else 2
@@ -211,7 +211,9 @@ def _hint(store: Store) -> str:
 
 
 def _with_model(started: SessionStarted, granted: Permissions) -> SessionStarted:
-    """Return the start of a fork, without a model if no process of ours has stored the model's URL."""
+    """Return the first event of a fork: with a mode that asks, and without a model if its URL has no valid
+    signature.
+    """
     mode = Settings().mode if started.mode == NEVER else started.mode
     started = replace(started, mode=cast(Mode, mode))
     is_usable = not started.api_base or granted.is_api_base_signed
@@ -219,6 +221,6 @@ def _with_model(started: SessionStarted, granted: Permissions) -> SessionStarted
 
 
 def _settings(granted: Permissions) -> list[Event]:
-    """Return the events that give a fork the rules of its session, and a mode that asks."""
+    """Return the events that give a fork the signed rules of its session, and a mode that asks."""
     events: list[Event] = [SettingsChanged(rule=rule) for rule in sorted(granted.signed_rules)]
     return [SettingsChanged(mode=cast(Mode, Settings().mode)), *events] if granted.mode == NEVER else events

@@ -1,7 +1,7 @@
-"""Runs the hooks of a session: those of actions when an action needs them, others after the event that they are about.
+"""Runs the hooks of a session: those on actions before the actions run, others after the event that they are about.
 
 Each run is recorded. A hook runs in the thread that steps the session, without the log's lock, so that commands and an
-interrupt are taken meanwhile. What a hook decides on an action is applied by `actions.hook_gate`.
+interrupt are handled meanwhile. `actions.hook_gate` applies what a hook decides on an action.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ from workbench.tools.hook_files import content_marks
 from workbench.tools.tool import ToolDefinition
 
 _AT_CLOSE: Final = 1.5
-"""The most seconds for the hooks of the event `session_end`, because the terminal waits for them."""
+"""The most seconds that the hooks of the event `session_end` may take together, because the terminal waits for them."""
 _CHANGED: Final = "it was not run, because {path} has changed since the session was opened; open it again to use it"
 _OF_USER: Final[frozenset[HookEvent]] = frozenset({
     "session_start", "session_end", "user_message", "run_end", "notification"
 })  # fmt: skip
-"""The events that a sub-agent does not have."""
+"""The hook events that a sub-agent's session does not have."""
 
 
 class _Waiting(msgspec.Struct, frozen=True):
-    """An event that hooks are still to be told about."""
+    """An event for which hooks have not run yet."""
 
     hook_event: HookEvent
     event: Event | None = None
@@ -62,7 +62,7 @@ class _Waiting(msgspec.Struct, frozen=True):
 
 
 class SessionHooks:
-    """The hooks of one session. `follow` connects them with its log."""
+    """Runs the hooks of one session; call `follow` first."""
 
     def __init__(self, hooks: Sequence[Hook], runner: HookRunner, *, is_child: bool = False) -> None:
         self._hooks = [hook for hook in hooks if not (is_child and hook.event in _OF_USER)]
@@ -77,14 +77,14 @@ class SessionHooks:
         self._show: Callable[[str], None] = lambda detail: None
 
     def follow(self, log: Log, tools: Mapping[str, ToolDefinition], show: Callable[[str], None]) -> None:
-        """Follow the log from now on; `tools` are the session's, and `show` shows what it is doing, as one line."""
+        """Follow the log from now on; `tools` are the session's, and `show` shows one line about what is running."""
         self._log, self._tools, self._show = log, tools, show
         self._calls = {name: action.proposed for name, action in log.state.batch.items()}
         self._enqueue("session_start", trigger="resume" if log.state.turn else "startup")
         log.listen(self._follow)
 
     def _follow(self, event: Event) -> None:
-        """Note what hooks are to be told about an event of the log; called with the lock."""
+        """Queue the hook events that an event of the log leads to; called with the log's lock."""
         match event:
             case ActionProposed() | ActionObserved() | ActionDecided() | ActionAssessed():
                 self._follow_action(event)
@@ -125,7 +125,7 @@ class SessionHooks:
             self._waiting.append(_Waiting(hook_event, event, proposed, trigger))
 
     def catch_up(self, cancel: Cancel) -> None:
-        """Run the hooks of everything that has happened. Raises StoreError."""
+        """Run the hooks of everything that has happened since the last call. Raises StoreError."""
         while self._waiting and not cancel.is_set:
             waiting = self._waiting.popleft()
             about = self._occurrence(waiting.hook_event, waiting.event, waiting.proposed, waiting.trigger)
@@ -147,7 +147,7 @@ class SessionHooks:
                 log.commit(RunEnded(reason="interrupted", detail=why))
 
     def run_now(self, hook_event: HookEvent, cancel: Cancel, trigger: str = "") -> None:
-        """Run the hooks of an event that is about to happen. Raises StoreError."""
+        """Run the hooks of something that is about to happen. Raises StoreError."""
         if hook_event in self._events:
             self._commit(*self._ran(self._occurrence(hook_event, trigger=trigger), cancel))
 
@@ -156,20 +156,23 @@ class SessionHooks:
         return hook_event in self._events and any(self._matching(self._occurrence(hook_event, proposed=proposed)))
 
     def run_for(self, hook_event: HookEvent, proposed: ActionProposed, event: Event, cancel: Cancel) -> None:
-        """Run the hooks for an action, until one denies it, and record the runs. Raises StoreError."""
+        """Run the hooks for an action until one denies it, and record the runs; `event` is what they are about.
+
+        Raises StoreError.
+        """
         runs = self._ran(self._occurrence(hook_event, event, proposed), cancel)
         self._done.add((hook_event, proposed.action_id))
         self._runs.setdefault(proposed.action_id, []).extend(runs)
         self._commit(*runs)
 
     def have_run_for(self, hook_event: HookEvent, action_id: str) -> bool:
-        """Return whether the hooks of this event have run for an action, in this process."""
+        """Return whether the hooks of this event have run for an action in this process."""
         return (hook_event, action_id) in self._done
 
     def runs_for(self, action_id: str) -> Sequence[HookRan]:
         """Return the runs for an action in this process.
 
-        Those that the log has besides may be somebody else's: any program of the user can write a session file.
+        Other runs in the log may be forged, because any program of the user can write a session file.
         """
         return self._runs.get(action_id, ())
 
@@ -201,7 +204,7 @@ class SessionHooks:
                 yield hook
 
     def _ran(self, about: Occurrence, cancel: Cancel, seconds: float = float("inf")) -> list[HookRan]:
-        """Run the hooks one after another, for at most `seconds`; the first that denies is the last that runs."""
+        """Run the hooks one after another, for at most `seconds` in all, up to the first one that denies."""
         runs: list[HookRan] = []
         until = time.monotonic() + seconds
         for hook in self._matching(about):
@@ -234,7 +237,7 @@ class SessionHooks:
         return _with_answer(replace(ran, exit=run.status, duration=run.duration), result)
 
     def close(self) -> None:
-        """Run the hooks of the session's end, and end the processes."""
+        """Run the hooks of the session's end, and end the processes of hooks."""
         if self._log is not None and "session_end" in self._events:
             with suppress(StoreError):
                 self._commit(*self._ran(self._occurrence("session_end", trigger="other"), Cancel(), _AT_CLOSE))
@@ -242,13 +245,13 @@ class SessionHooks:
 
 
 def _changed_file(hook: Hook, workspace: str) -> str:
-    """Return a file that a hook names and that is not as it was when the session was opened; empty if none is."""
+    """Return a file that a hook names and that has changed since the session was opened; empty if there is none."""
     now = content_marks(hook.command, Path(workspace)) if hook.files else {}
     return next((path for path, mark in hook.files.items() if now.get(path) != mark), "")
 
 
 def _with_answer(ran: HookRan, result: HookAnswer) -> HookRan:
-    """Return the record of a run with its answer, secrets masked in what is shown and in what the model reads."""
+    """Return the record of a run with its answer; secrets are masked in what is shown and in what the model reads."""
     masked = MASKER.masked
     return replace(
         ran,

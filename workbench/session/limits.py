@@ -48,12 +48,12 @@ class Limits:
     stop_loops: bool = True
     """Whether a run in which the agent repeats itself is paused."""
     condense_percent: int = 80
-    """The history is condensed if it takes more than this share of the model's context window; 0 means never."""
+    """The history is condensed if it takes more than this percentage of the model's context window; 0 means never."""
     condense_events: int = 500
     """The history is condensed if it has more messages than this (each response and each result is one); 0 means never.
     """
     context_window: int = 0
-    """Tokens in the model's context window; 0 means the size known for the model."""
+    """The size of the model's context window in tokens; 0 means the size known for the model."""
 
     above: Callable[[], str] | None = None
     """For a sub-agent only: returns the limit that its parent's run has reached, or "". Its spending counts toward that
@@ -118,7 +118,7 @@ class TokenCount(msgspec.Struct):
     unpriced: str = ""
     """A model used in the run whose price is unknown; empty if all prices are known."""
     went_on_unpriced: bool = False
-    """Whether a run ended at a limit with a price unknown: unknown prices do not end a run again."""
+    """Whether a run has ended at a limit while a price was unknown; unknown prices do not end further runs."""
     _characters: int = 0
     _is_running: bool = False
 
@@ -144,7 +144,9 @@ class TokenCount(msgspec.Struct):
                 self.went_on_unpriced |= bool(self.unpriced) and is_limit
 
     def _apply_beside(self, event: Event) -> None:
-        """Add the tokens and cost of summaries, tools and sub-agents."""
+        """Add the tokens and cost of a call that is not the session's own next step: of summaries, tools and
+        sub-agents.
+        """
         if isinstance(event, ModelResponded | HistoryCondensed | ModelAsked):
             self.spent += (event.usage.input or 0) + (event.usage.output or 0)
             self.cost += event.cost or 0.0

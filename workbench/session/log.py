@@ -16,23 +16,23 @@ from workbench.session.storage.file_steps import FileStep, steps_of
 from workbench.session.storage.store import Store, StoreError
 
 STEPS: Final = frozenset({"action_assessed", "action_started"})
-"""Kinds of events that only the state applies: they add nothing to the model's messages and to no count."""
+"""Kinds of events that only the state applies: they affect neither the messages to the model nor any count."""
 
 Listener = Callable[[Event], None]
 
 
 class Reducer(Protocol):
-    """A part of the session's state that depends on its events alone."""
+    """A part of the session's state that depends on nothing but its events."""
 
     def apply(self, event: Event) -> None:
         """Consume the next event; never raises, whatever the order of events is."""
 
 
 class PathReducer(Reducer, Protocol):
-    """A reducer of the events on the active path alone."""
+    """A reducer that applies only the events on the active path."""
 
     def restart(self) -> None:
-        """Return to the state before the first event."""
+        """Reset to the state before the first event."""
 
 
 def _ignore(event: Event) -> None:
@@ -40,7 +40,7 @@ def _ignore(event: Event) -> None:
 
 
 class Log:
-    """Commits events and keeps every reducer up to date with them.
+    """Commits events and keeps the state and all reducers up to date with them.
 
     A caller whose commit depends on the state must hold `lock` from reading the state until the commit.
     """
@@ -148,7 +148,7 @@ class Log:
                 self.commit()
 
     def rewritten_file(self) -> str:
-        """Return the path of the session file if another process has written to it since the last call, else `""`."""
+        """Return the path of the session file if another process has written to it since the last call, else ""."""
         return str(self._store.path) if self._store.others_wrote() else ""
 
     def _in_turn(self, event: Event) -> Event:
@@ -165,7 +165,7 @@ class Log:
             reducer.restart()
 
     def _follow_path_to(self, rewound: Rewound) -> None:
-        """Let the path reducers consume the events that lead to a new rewind."""
+        """Apply to the path reducers the events that lead to a new rewind."""
         self._restart_path()
         path = self.path_to(rewound.seq)
         for event in self._store.events():
@@ -175,7 +175,9 @@ class Log:
                     reducer.apply(event)
 
     def _apply(self, event: Event, *, is_active: bool = True, is_consumed: bool = False) -> None:
-        """Update the state and the reducers; only path reducers consume an event that `is_consumed` to the others."""
+        """Update the state and the reducers; if `is_consumed`, only the path reducers, as the others know the event
+        already.
+        """
         self.last_seq = max(self.last_seq, event.seq)
         if not is_consumed:
             self.state.apply(event)

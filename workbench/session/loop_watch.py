@@ -44,12 +44,12 @@ def plain_text(observation: dict[str, Any]) -> str:
 
 
 class Failures(msgspec.Struct):
-    """The last failure of each tool that has not succeeded since."""
+    """Knows the last failure of each tool that has not succeeded since."""
 
     _open: dict[str, str] = msgspec.field(default_factory=dict)
     """The tools of open actions, by action id."""
     _last: dict[str, str] = msgspec.field(default_factory=dict)
-    """By tool: its error in canonical form."""
+    """By tool: the text of its last failure in canonical form."""
 
     def apply(self, event: Event) -> None:
         """Consume the next event; never raises, whatever the order of events is."""
@@ -87,24 +87,26 @@ class Failures(msgspec.Struct):
 _MOST_NUDGES = 3
 _CONDENSED = Move("condensed", "condensed")
 _UNSEEN = 50
-"""When a log is replayed, only this many moves at its end are examined, which is more than any pattern needs."""
+"""When a log is replayed, only this many of its last moves are examined; no pattern needs more."""
 
 _Step: TypeAlias = tuple[ActionProposed, ActionObserved] | ModelResponded | HistoryCondensed
 
 
 class LoopWatch(msgspec.Struct):
-    """The agent's moves since the user's last message; the cost of an event does not grow with the session."""
+    """Follows the agent's moves since the user's last message; an event takes the same time however long the session
+    is.
+    """
 
     _moves: list[Move] = msgspec.field(default_factory=list)
     _steps: list[_Step] = msgspec.field(default_factory=list)
-    """What was not examined yet, at most `_UNSEEN` steps."""
+    """The last steps that were not examined yet, at most `_UNSEEN`."""
     _batch: dict[str, ActionProposed] = msgspec.field(default_factory=dict)
     _results: dict[str, ActionObserved] = msgspec.field(default_factory=dict)
     _nudged: list[frozenset[str]] = msgspec.field(default_factory=list)
 
     @property
     def loop(self) -> Loop | None:
-        """The loop that the agent is in now, or None."""
+        """The loop that the agent is in now; None if it is in none."""
         self._complete_batch()
         for step in self._steps:
             self._examine(step)

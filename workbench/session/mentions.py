@@ -1,4 +1,4 @@
-"""Reads the files, images and MCP resources that a message mentions, once, so that the log holds what was sent."""
+"""Reads the files, images and MCP resources that a message mentions, once, so that the log records what was sent."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def read_images(workspace: str, mentions: Iterable[str]) -> dict[str, str]:
 
 
 def image_names_text(names: Iterable[str]) -> str:
-    """Return the text that tells the model which files its images came from, in order; empty if there are none."""
+    """Return the text for the model on which files its images came from, in order; empty if there are none."""
     listed = ", ".join(names)
     return f"\n\n[Images with this message, in order: {listed}]" if listed else ""
 
@@ -91,10 +91,9 @@ A larger file is only named.
 
 
 def read_mentions(workspace: str, mentions: Iterable[str]) -> tuple[FileText, ...]:
-    """Return the content of the mentioned paths that exist in the workspace: the text of a file, the names in a
-    directory.
+    """Return the mentioned paths that exist in the workspace, with the text of a file or the names in a directory.
 
-    The text is None if a file is too large or not text. At most `MOST` paths are read.
+    The text is None if it is too long, or the file is not text. At most `MOST` paths are read.
     """
     remaining = 4 * LONGEST
     files = []
@@ -110,7 +109,7 @@ def read_mentions(workspace: str, mentions: Iterable[str]) -> tuple[FileText, ..
 
 
 def message(workspace: str, text: str, mentions: Sequence[str]) -> UserMessage:
-    """Return the event that records a message and the files it mentions. Raises UnusableImage."""
+    """Return the event that records a message with the files and images it mentions. Raises UnusableImage."""
     images = read_images(workspace, mentions)
     attached = read_mentions(workspace, [path for path in mentions if path not in images])
     return UserMessage(
@@ -169,19 +168,16 @@ BEHIND: Final = ".,;:!?)]}>'"
 
 
 def mentioned(text: str, directory: Path, is_resource: Callable[[str], bool] | None = None) -> tuple[str, ...]:
-    """Return the names that a text mentions with `@`, in order and without duplicates: paths in the directory, and
-    images anywhere.
+    """Return the names that a text mentions with `@`, in order and without duplicates.
 
-    `is_resource` returns whether another name is the name of an MCP resource.
+    They are paths in the directory, images anywhere, and other names for which `is_resource` is true.
     """
     named = (path for match in _MENTION.finditer(text) for path in _existing(match, directory, is_resource))
     return tuple(dict.fromkeys(named))
 
 
 def mention_names(text: str) -> Iterator[str]:
-    """Yield the names that a text mentions, without punctuation that ends a sentence; whether they exist is not
-    checked.
-    """
+    """Yield the names that a text mentions, without punctuation that ends a sentence. They need not exist."""
     return (match[1] or match[2].rstrip(BEHIND) for match in _MENTION.finditer(text))
 
 
@@ -197,9 +193,7 @@ def _existing(match: re.Match[str], directory: Path, is_resource: Callable[[str]
 
 
 def _is_image(directory: Path, written: str) -> bool:
-    """Return whether the path is a file with the name of an image. It may be anywhere: nothing but an image is sent
-    from it.
-    """
+    """Return whether the path is a file, anywhere, with the name of an image; only an image would be sent."""
     try:
         return is_named_so(written) and (directory / written).is_file()
     except (OSError, ValueError):
@@ -236,9 +230,7 @@ def with_pictures(text: str, urls: Iterable[str]) -> Message:
 
 
 def image_parts(urls: Iterable[str]) -> list[dict[str, Any]]:
-    """Return message parts for the images in formats that providers accept; another format would fail the whole
-    request.
-    """
+    """Return message parts for the images in formats that providers accept; any other image would fail the request."""
     return [{"type": "image_url", "image_url": {"url": url}} for url in urls if _PICTURE.fullmatch(url)]
 
 
@@ -278,7 +270,7 @@ class ResourceSource(Protocol):
 
 
 class PendingResources(msgspec.Struct):
-    """The mentions in messages that no model call has included yet, by the number of the message."""
+    """By the number of a message: the resources it mentions, if no model call has included it yet."""
 
     mentions: dict[int, tuple[str, ...]] = msgspec.field(default_factory=dict)
 
@@ -325,14 +317,14 @@ def _resource_text(read: Read, sees: bool) -> ResourceText:
 
 
 def resources_message(event: ResourcesRead) -> Message:
-    """Return the message that gives the model the resources that were read."""
+    """Return the message to the model with the resources that were read."""
     return with_pictures(
         well_formed(describe_resources(event.resources)), [url for each in event.resources for url in each.images]
     )
 
 
 def describe_resources(resources: Iterable[ResourceText]) -> str:
-    """Return the text that gives the model these resources."""
+    """Return the text for the model with these resources."""
     return "\n\n".join(_describe_resource(each) for each in resources)
 
 

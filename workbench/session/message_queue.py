@@ -1,4 +1,4 @@
-"""The user's messages on their way to the model: added to the log, and withdrawn as long as no model call has them."""
+"""The user's messages on their way to the model: added to the log, and withdrawn while no model call includes them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class MessageQueue:
         turn: ModelTurn,
         announce: Callable[[], None],
     ) -> None:
-        """`turn` knows the abilities of the models; `announce` reports the session's state."""
+        """`turn` checks what models accept; `announce` reports the session's state."""
         self._log = log
         self._context = context
         self._turn = turn
@@ -46,7 +46,9 @@ class MessageQueue:
             self._announce()
 
     def withdraw(self, seq: int) -> None:
-        """Withdraw the message of event `seq`. Raises CommandError if it was already sent, or started the run."""
+        """Withdraw the message of event `seq`. Raises CommandError if it was already sent, or if it has started the
+        run.
+        """
         state, history = self._log.state, self._context.history
         with self._log.lock:
             self._log.save()

@@ -45,7 +45,9 @@ def key_in_file(path: str, name: str) -> str:
 
 
 def key_in_keyring(entry: str, name: str) -> str:
-    """Return the key that the keyring holds under SERVICE/NAME. Raises ModelError; the message never has the key."""
+    """Return the key that the keyring has for `entry`, a SERVICE/NAME. Raises ModelError; its message never has the
+    key.
+    """
     service, _, user = entry.partition("/")
     try:
         key = read_secret(service, user)
@@ -107,14 +109,16 @@ class SessionModels:
                     MASKER.add(f"key of {name}", key_in_file(table["api_key_file"], name))
 
     def reload(self) -> None:
-        """Read the saved models again: the user has changed them while the session was open."""
+        """Read the saved models again, after the user has changed them while the session was open."""
         written, _ = written_settings(self._locations)
         models = {**self.settings.models, **written.get("models", {})}
         self.settings = replace(self.settings, models=models)
         self._hide_keys()
 
     def open(self, name: str | None) -> Model:
-        """Open the model of that name with its fallback models, which are opened when needed; the caller closes it."""
+        """Open the model `name` together with its fallback models, which open when they are needed. The caller closes
+        it.
+        """
         first = self.open_alone(name)
         others = self._fallbacks(name or "")
         if not others:
@@ -124,7 +128,9 @@ class SessionModels:
         )
 
     def _fallbacks(self, name: str) -> list[str]:
-        """Return the models to ask instead of this one, in order: each is followed by its own fallback models."""
+        """Return the names of the models to try after this one, in order; each is followed by its own fallback
+        models.
+        """
         names, waiting = [name], [*reversed(self.settings.profile(name).fallback_models)]
         while waiting:
             each = waiting.pop()
@@ -134,22 +140,22 @@ class SessionModels:
         return names[1:]
 
     def open_alone(self, name: str | None) -> Model:
-        """Open the model of that name without its fallback models, as `open` does."""
+        """Open the model `name` without its fallback models; the caller closes it."""
         return self.open_with_key(name, "")
 
     def open_with_key(self, name: str | None, key: str) -> Model:
-        """Open the model of that name with this key, or with its own key if this one is empty. Raises ModelError."""
+        """Open the model `name` with this key or, if it is empty, with the model's own key. Raises ModelError."""
         profile = self.profile(name or "")
         key = key or self._key(profile) or ""
         MASKER.add(f"key of {profile.name}", key)
         return open_profile(profile, key or None)
 
     def remember(self, name: str, api_base: str | None) -> None:
-        """Use this URL for the model from now on: the session used it before, or a flag sets it."""
+        """Use this URL for the model from now on, because the session used it before or a flag sets it."""
         self._api_bases[name] = api_base
 
     def host(self, name: str) -> str:
-        """Return the host at which the model is called, unless it is the provider's own; otherwise empty."""
+        """Return the host at which the model is called; empty if it is the provider's own."""
         profile = self.profile(name)
         return other_host(profile.model, profile.api_base)
 
@@ -164,18 +170,19 @@ class SessionModels:
         return profile if self.is_named(name) or self._is_meant(name) else replace(profile, api_base=None)
 
     def is_named(self, name: str) -> bool:
-        """Return whether the settings have a profile of that name."""
+        """Return whether the settings have a saved model with this name."""
         return name in self.settings.models
 
     @property
     def have_windows(self) -> bool:
-        """Whether a profile sets its own context window. Responses then report that window, and the setting does not
-        override it.
+        """Whether a saved model sets its own context window.
+
+        Responses then report that window, and the setting does not override it.
         """
         return any("context_window" in table for table in self.settings.models.values())
 
     def _is_meant(self, name: str) -> bool:
-        """Return whether the URL and key that the settings give for their model apply to this model too."""
+        """Return whether the URL and key that the settings give for their own model apply to this model too."""
         chosen = self.settings.model
         if not chosen or self.is_named(chosen) or name in self._api_bases:
             return True
@@ -200,7 +207,8 @@ class SessionModels:
         return self._saved_key(profile, key) or key
 
     def _saved_key(self, profile: Profile, key: str | None) -> str | None:
-        """Return the key that the user saved for the model's provider or server; None if the environment goes first.
+        """Return the key that the user saved for the model's provider or server; None if there is none or another goes
+        first.
 
         `key` is the one that the settings and the environment give for the model, if any.
         """

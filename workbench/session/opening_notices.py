@@ -19,8 +19,9 @@ _NOT_CONFINED = "nothing confines what runs without a question"
 
 
 def swept(locations: Locations, *, is_child: bool) -> tuple[str, ...]:
-    """Remove the leftovers of killed sessions, unless the new session is a sub-agent's; return a notice if empty
-    sessions were deleted.
+    """Remove the leftovers of killed sessions, unless the new session is a sub-agent's.
+
+    Return a notice if empty sessions were deleted, else nothing.
     """
     removed = sweep(locations) if not is_child else []
     if not removed:
@@ -30,7 +31,7 @@ def swept(locations: Locations, *, is_child: bool) -> tuple[str, ...]:
 
 
 def unreadable(store: Store) -> tuple[str, ...]:
-    """Return a notice about the part of the log that could not be read."""
+    """Return a notice about the part of the log that could not be read; nothing if all could be."""
     if not store.gaps:
         return ()
     first, more = store.gaps[0], len(store.gaps) - 1
@@ -45,8 +46,10 @@ def notices_of(host: str, toolset: Toolset, rules: RuleSet) -> tuple[str, ...]:
 
 
 def show_sandbox(session: Session, state: State, show: Callable[[LiveEvent], None]) -> None:
-    """Show whether there is a sandbox, and a notice if there is no whole one for a mode that never asks, or if not all
-    of a workspace is protected.
+    """Show whether there is a sandbox, and notices about what it does not protect.
+
+    There is a notice if nothing, or only a part, is confined in the mode that never asks, or if not all of the
+    workspace is protected.
     """
     now = session.state
     show(now)

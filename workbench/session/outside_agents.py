@@ -1,4 +1,4 @@
-"""Sub-agents that are other programs: what their sessions have in place of a model, of tools and of some settings."""
+"""Sub-agents that are other programs: what their sessions use in place of a model, of tools and of some settings."""
 
 from __future__ import annotations
 
@@ -25,14 +25,18 @@ from workbench.tools.selection import Selection, ToolState
 __all__ = ["RESTARTED", "OutsideAgent"]
 
 _MOST_STEPS: Final = 1_000
-"""The most steps in a run, unless its kind sets another limit: each call of the agent is one."""
+"""The most steps in a run, unless the sub-agent's kind sets another limit; each tool call of the program is one
+step.
+"""
 
 
 class OutsideAgent:
-    """One sub-agent whose kind names a program."""
+    """One sub-agent whose kind names a program to run."""
 
     def __init__(self, kind: AgentKind, workspace: Path, state: State, settings: Settings) -> None:
-        """`state` and `settings` are those of the session that starts it, whose mode counts."""
+        """`state` and `settings` are those of the session that starts it; the sub-agent has the mode of that
+        session.
+        """
         self._kind = kind
         self._settings = settings
         self._state = state
@@ -41,12 +45,15 @@ class OutsideAgent:
 
     @property
     def overrides(self) -> Overrides:
-        """The model and the tools of its session."""
+        """The model and the tools for the sub-agent's session."""
         return Overrides(_AgentModels(self._settings, self._open_model), self._open_tools)
 
     @property
     def settings(self) -> Settings:
-        """The settings of its session: loops and history are its own matter, and its sandbox enforces reading only."""
+        """The settings of the sub-agent's session.
+
+        The program handles loops and its history by itself; if it may only read, the sandbox enforces that.
+        """
         sandbox = self._settings.sandbox
         return replace(
             self._settings,
@@ -65,7 +72,9 @@ class OutsideAgent:
         )
 
     def when_gone(self, stop: Callable[[str], None]) -> None:
-        """Call `stop` with the reason when the program ends on its own: a question of its would wait for nothing."""
+        """Call `stop` with the reason when the program ends on its own, since nothing would receive the answer to a
+        question.
+        """
         self._run.link.when_gone(lambda reason: stop(f"{self._kind.name} is gone: {reason}"))
 
     def _open_model(self) -> Model:
@@ -78,12 +87,12 @@ class OutsideAgent:
 
 
 class _AgentModels(SessionModels):
-    """Opens the program of the agent, whatever the name of the model is."""
+    """Opens the agent's program, whatever model is named."""
 
     def __init__(self, settings: Settings, open_model: Callable[[], Model]) -> None:
         super().__init__(settings)
         self._open_model = open_model
 
     def open(self, name: str | None) -> Model:
-        """Return the agent in the place of a model."""
+        """Return the agent's program in place of a model."""
         return self._open_model()

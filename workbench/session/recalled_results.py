@@ -16,10 +16,10 @@ logger = logging.getLogger(__name__)
 
 
 class RecalledResults(msgspec.Struct):
-    """The events whose results the session's tools need after a restart."""
+    """The numbers of the events whose results the session's tools need after a restart."""
 
     tools: dict[str, bool]
-    """The tools that recall results, each with whether the last result is enough."""
+    """By name of each tool that recalls results: whether its last result is enough."""
     seqs: dict[str, list[int]] = msgspec.field(default_factory=dict)
     """The numbers of the events, by tool."""
     _open: dict[str, str] = msgspec.field(default_factory=dict)
@@ -27,7 +27,7 @@ class RecalledResults(msgspec.Struct):
 
     @classmethod
     def of(cls, tools: Mapping[str, ToolDefinition]) -> Self:
-        """Return the results, none yet, of the tools that implement `recall`."""
+        """Return an empty record for the tools that implement `recall`."""
         executors = {name: tool.executor for name, tool in tools.items() if tool.executor is not None}
         recalled = {
             name: executor.recalls_last
@@ -37,7 +37,7 @@ class RecalledResults(msgspec.Struct):
         return cls(recalled)
 
     def restart(self) -> None:
-        """Return to the state before the first event."""
+        """Reset to the state before the first event."""
         self.seqs.clear()
         self._open.clear()
 
@@ -56,7 +56,8 @@ class RecalledResults(msgspec.Struct):
                 seqs.append(event.seq)
 
     def recall(self, tools: Mapping[str, ToolDefinition], observed: Callable[[int], Iterable[Event]]) -> None:
-        """Pass the results, in order, to the tools; `observed` reads the event of a number, or none if it is damaged.
+        """Pass the results to the tools, in order; `observed` yields the event with a number, or nothing if it is
+        damaged.
 
         If a tool fails on a result, that is logged and the tool continues without it.
         """

@@ -23,8 +23,8 @@ def after_a_stop(state: State) -> list[Event]:
     """Return the events that complete an interrupted run after a kill; nothing is ever run a second time.
 
     Open questions stay open, including those of sub-agents, whose calls continue. Actions that were started, or decided
-    and next in turn, are abandoned; actions between those and the first question count as not run. Without an open
-    question the run ends: a restart alone neither runs an action nor calls the model.
+    and next in turn, are abandoned; actions between those and the first question are recorded as not run. Without an
+    open question the run ends: a restart alone neither runs an action nor calls the model.
     """
     return [*_questions_closed(state), *_run_closed(state)]
 
@@ -85,7 +85,7 @@ def after_an_import(state: State) -> list[Event]:
 
 
 def after_a_repair(state: State) -> list[Event]:
-    """Return the events that close everything open in a log whose end was lost: any of its actions may have run."""
+    """Return the events that close everything open in a log whose end was lost; any of its actions may have run."""
     own = [ActionAbandoned(action_id=name, reason=_LOST) for name in state.own]
     closed = [_closed(action, _LOST) for action in state.batch.values()]
     detail = "the end of the session was lost, and what was open in it was closed"
@@ -117,7 +117,7 @@ def _closed(action: OpenAction, reason: str = _UNKNOWN) -> Event:
 
 
 def _sub_agent_status(at_work: RunningSubAgent | None) -> str:
-    """Describe the sub-agent of an action and where its own, complete log is; empty if the action has none."""
+    """Describe the sub-agent of an action, and where its own complete log is; empty if the action has none."""
     if at_work is None:
         return ""
     who = f"its sub-agent {at_work.agent}"

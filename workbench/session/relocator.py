@@ -1,4 +1,4 @@
-"""Moves what a log says from the directories in which it happened to another one."""
+"""Replaces the paths in events and texts when a session moves from its directories to another one."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from workbench.protocol.events import Event
 _BEFORE: Final = r"(?<![\w.~+*?%$^#)\]}-])"
 _MARKS: Final = r"""\s'"`;|&<>),:\]}“”„‘’«»–—…\x00-\x1f"""
 _END: Final = rf"(?=/|[.?!]*(?:[{_MARKS}]|\\(?! )|\Z))"
-"""What ends the path of a directory; a blank does, although a name can contain one."""
+"""What ends the path of a directory; a space does, although a name can contain one."""
 _MAY_END: Final = r"(?![\w+~@%#^=-]|\.\w)"
 
 
 class Relocator:
-    """Replaces the paths of some directories in texts by that of another one."""
+    """Replaces the paths of some directories in texts with the path of another one."""
 
     def __init__(self, before: Sequence[str], now: str) -> None:
-        """`before` are the directories in which the events happened."""
+        """`before` are the directories in which the events happened, `now` is the new one."""
         names = "|".join(re.escape(each) for each in sorted(before, key=len, reverse=True))
         self._pattern = re.compile(rf"{_BEFORE}(?:{names}){_END}")
         self._whole = re.compile(rf"\A((?:[\w-]+=)?)(?:{names})(?=/|\Z)")
@@ -31,17 +31,17 @@ class Relocator:
         self._now = now.replace("\\", "\\\\")
 
     def text(self, text: str) -> str:
-        """Return the text with the paths of the new directory."""
+        """Return the text with the paths moved to the new directory."""
         if not any(each in text for each in self._first):
             return text
         return self._pattern.sub(self._now, text)
 
     def event(self, event: Event) -> Event:
-        """Return the event with the paths of the new directory, in whatever field."""
+        """Return the event with the paths in all its fields moved to the new directory."""
         return msgspec.convert(self.value(msgspec.to_builtins(event)), type(event))
 
     def value(self, value: Any) -> Any:
-        """Return plain data with the paths of the new directory, also in keys."""
+        """Return plain data with the paths moved to the new directory, also in keys."""
         match value:
             case str():
                 return self.text(value)
@@ -52,9 +52,9 @@ class Relocator:
         return value
 
     def is_certain(self, value: Any, name: str = "") -> bool:
-        """Return whether it is beyond doubt which paths in the argument `name` are of the directories.
+        """Return whether it is certain which parts of the argument `name` are paths of the directories.
 
-        Each has to be a word of the shell command, or the whole text of another argument.
+        Each of them must start a word of the shell command, or the whole text of another argument.
         """
         match value:
             case str():
@@ -76,7 +76,7 @@ class Relocator:
 
 
 def _words(text: str, name: str) -> list[str]:
-    """Return the words of a shell command, or another argument as it is. Raises ValueError."""
+    """Return the words of a shell command, or any other argument as one word. Raises ValueError."""
     if name != "command":
         return [text]
     words = shlex.shlex(text, posix=True, punctuation_chars=True)

@@ -24,7 +24,8 @@ _CONTENT_FIELDS = ("old_content", "new_content")
 def not_run(action_id: str, text: str, *, is_error: bool = True, refused: bool = False) -> ActionObserved:
     """Return the result of an action that did not run.
 
-    `text` is the reason, for the model; `refused` means that the tool itself refused just before the action started.
+    `text` is the reason, for the model; `refused` means that the call itself was refused, for example by the tool,
+    before the action could start.
     """
     observation = Observation.from_text(text, is_error=is_error).model_dump(mode="json")
     return ActionObserved(action_id=action_id, observation=observation, ran=False, refused=refused)
@@ -67,7 +68,7 @@ def observed(
 
 
 def _content_of(observation: Observation) -> dict[str, Any]:
-    """Return the content for the model, and whether it is an error; a class that fails to compute it makes it one."""
+    """Return the fields of the content for the model; it is an error if the tool's class fails to compute it."""
     try:
         # Classes of other tools may return a text or dictionaries, as they are accepted for the field.
         sent = Observation(content=observation.to_llm_content, is_error=observation.is_error)

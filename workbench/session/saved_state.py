@@ -2,10 +2,12 @@
 
 The log remains the only truth: the stored state can be deleted at any time, and whatever does not fit is ignored. It
 fits only if a process of ours signed it, if the code and the settings that computed it are the same, and if the log
-still begins with the events that it was computed from. If the file's stat is as the last engine left it, that is known
-without reading the events, and the file is not checked as a whole; each event is still checked when it is read. After
-an engine was killed, only the write-ahead log has content that is new: that is checked, and the checksums of the events
-are compared with the stored state. In every other case the whole file is checked as well.
+still begins with the events that it was computed from.
+
+If the session's files have the stat that the last engine left, that is known without reading the events, and the file
+is not checked as a whole; each event is still checked when it is read. If only the write-ahead log has new content, as
+after a kill, that log is checked, and the checksums of the events are compared with the stored state. In every other
+case the whole file is checked as well.
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ NAME: Final = "state.bin"
 """The name of the file in the session's state directory."""
 _LOADED: Final = time.time_ns()
 _FEWEST: Final = 1_000
-"""Logs with fewer events are replayed within some hundredths of a second."""
+"""The state of a log with fewer events is not stored: such a log is replayed within some hundredths of a second."""
 
 
 class Reducers(msgspec.Struct):
@@ -63,7 +65,7 @@ class Reducers(msgspec.Struct):
 
     @classmethod
     def of(cls, state: State, tokens: TokenCount, context: ModelContext, tools: Mapping[str, ToolDefinition]) -> Self:
-        """Return the reducers of a session, of which other parts hold some already."""
+        """Return the reducers of a session: those that exist already, and new ones."""
         return cls(
             state,
             tokens,
@@ -77,7 +79,7 @@ class Reducers(msgspec.Struct):
         )
 
     def load(self, encoded: msgspec.Raw) -> bool:
-        """Take the values of encoded reducers; return whether those were made with the same settings and tools."""
+        """Set the reducers to encoded values; return False if these do not fit the current settings and tools."""
         try:
             stored = msgspec.msgpack.decode(encoded, type=type(self))
         except (msgspec.MsgspecError, ValueError, RecursionError):
@@ -91,12 +93,12 @@ class Reducers(msgspec.Struct):
 
 
 class SavedState(msgspec.Struct, frozen=True):
-    """The reducers after the events of `mark`, encoded, and what they are bound to."""
+    """The encoded reducers after the events of `mark`, and what they are valid for."""
 
     code: str
     mark: LogMark
     stamp: tuple[int | str, ...]
-    """The stat of the session's files after the engine had closed them."""
+    """The stat of the session's files after the engine has closed them."""
     model: str
     reducers: msgspec.Raw
 
@@ -105,7 +107,7 @@ class StateCache:
     """The stored state of one session: read before the session is opened, and written after its file is closed."""
 
     def __init__(self, path: Path, directory: Path, *, is_usable: bool = True) -> None:
-        """`directory` is the session's state directory; a state that is not `is_usable` is neither read nor written."""
+        """`directory` is the session's state directory; unless `is_usable`, no state is read or written."""
         self.directory = directory
         self._path = path
         self._is_usable = is_usable
@@ -115,7 +117,7 @@ class StateCache:
         self._next: SavedState | None = None
 
     def open_store(self) -> Store:
-        """Open the session file, and check it unless it is as it was when it was closed. Raises StoreError."""
+        """Open the session file, and check it unless it is unchanged since it was closed. Raises StoreError."""
         saved, of_file = self._saved, _key_of(self._path)
         self._is_unchanged = saved is not None and saved.stamp == stamp_of(self._path)
         is_checked = saved is not None and bool(of_file) and saved.stamp[: len(of_file)] == of_file
@@ -131,21 +133,21 @@ class StateCache:
 
     @property
     def model(self) -> str:
-        """The session's model after those events."""
+        """The session's model after the events of the stored state; empty if there is none."""
         return self._saved.model if self._saved is not None else ""
 
     def load(self, reducers: Reducers) -> int:
-        """Give the reducers the stored values, if any fit, and return how many events those contain."""
+        """Set the reducers to the stored values if these fit; return how many events they contain, 0 if none fit."""
         if self._saved is not None and not reducers.load(self._saved.reducers):
             self._saved = None
         return self.seq
 
     def follow(self, log: Log, reducers: Reducers) -> None:
-        """Store the values of these reducers of the log when the session is closed."""
+        """Remember the log and its reducers, whose values are stored when the session is closed."""
         self._parts = log, reducers
 
     def collect(self, store: Store) -> None:
-        """Encode the state before the file is closed, unless it is stored already."""
+        """Encode the state before the session file is closed, unless it is stored already or cannot be trusted."""
         if self._parts is None or not self._is_usable:
             return
         log, reducers = self._parts
@@ -173,7 +175,7 @@ class StateCache:
 
 
 def _encoded(reducers: Reducers) -> bytes:
-    """Return the encoded reducers, empty if a value cannot be encoded, such as a number of more than 64 bits."""
+    """Return the encoded reducers; empty if a value cannot be encoded, such as a number of more than 64 bits."""
     try:
         return msgspec.msgpack.encode(reducers, enc_hook=as_text)
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
@@ -211,7 +213,7 @@ def _read(session: str, file: Path) -> SavedState | None:
 
 
 def _replace(file: Path, content: bytes) -> None:
-    """Write a private file. It is not forced to the disk: one that a crash tore has no valid signature."""
+    """Write a private file. It is not forced to the disk, because a file torn by a crash has no valid signature."""
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     temporary = file.with_suffix(".tmp")
     descriptor = os.open(temporary, os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
@@ -222,7 +224,7 @@ def _replace(file: Path, content: bytes) -> None:
 
 @cache
 def _code() -> str:
-    """Return a key that is different after each change of this program's code, on which the state depends."""
+    """Return a key that changes with the code of this program, on which the state depends."""
     digest = hashlib.sha256(workbench.__version__.encode())
     for line in sorted(_sources(str(Path(__file__).parents[1]))):
         digest.update(line.encode("utf-8", "surrogatepass"))

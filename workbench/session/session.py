@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 __all__ = ["CommandError", "Session"]
 
 EXIT = "/exit"
-"""The message that ends the run for the user."""
+"""The message that interrupts the agent instead of being sent."""
 
 
 def _ignore(event: object) -> None:
@@ -98,13 +98,13 @@ class SessionOptions(msgspec.Struct, frozen=True):
     changes: Changes = native_changes
     """The source of file changes for the watcher."""
     state: State = msgspec.field(default_factory=State)
-    """An empty state, which other parts read too."""
+    """The state, empty at first, which other parts read too."""
     tokens: TokenCount = msgspec.field(default_factory=TokenCount)
-    """An empty count, which other parts read too."""
+    """The token count, empty at first, which other parts read too."""
     refusals: Refusals | None = None
     """The refused actions, read from `state`."""
     calls: RunningCalls = msgspec.field(default_factory=RunningCalls)
-    """Lists the calls of tools while they run, for other parts."""
+    """Lists the running tool calls, for other parts."""
     put_back: AskToPutBack | None = None
     hooks: SessionHooks | None = None
     """The hooks; None if there are none."""
@@ -122,7 +122,7 @@ class SessionParts:
         tools: Mapping[str, ToolDefinition],
         options: SessionOptions | None = None,
     ) -> None:
-        """Replay the store, from the stored state on if there is one, and connect the parts."""
+        """Replay the store, starting from the stored state if there is one, and connect the parts."""
         options = self.options = options or SessionOptions()
         self.context = ModelContext(options.limits.max_observe)
         self.log = log = self._log(store, tools)
@@ -206,7 +206,7 @@ class SessionParts:
         )
 
     def begin_unit(self, cancel: Cancel) -> bool:
-        """Run the hooks of what has happened, and the user's next command; return whether there was one.
+        """Run the hooks of what has happened, then the user's next command; return whether there was a command.
 
         Raises StoreError.
         """
@@ -223,7 +223,7 @@ class SessionParts:
         self._run_hooks(cancel)
 
     def _show_hook(self, detail: str) -> None:
-        """Show which hook runs, until the next state is announced."""
+        """Show which hook is running, until the next state is announced."""
         self.options.on_live(self.engine_state(self.log.state.phase, detail))
 
     def _before_compaction(self, reason: str, cancel: Cancel) -> None:
@@ -271,7 +271,7 @@ class Session:
 
     @property
     def unsaved(self) -> str:
-        """One line from the log's first failed write until the next successful one; otherwise empty."""
+        """One line on the log's failed write, until a write succeeds; otherwise empty."""
         return f"{NOT_SAVED}{self._log.fault}" if self._log.fault else ""
 
     @property
@@ -330,7 +330,7 @@ class Session:
         stop: bool = False,
         **fields: Unpack[DecisionFields],
     ) -> None:
-        """Apply the user's decision on the action that was shown with this fingerprint; `always` saves a rule too.
+        """Apply the user's decision on the action that was shown with this fingerprint; `always` also saves a rule.
 
         With `stop`, the run ends before anything else starts. Raises CommandError.
         """
@@ -401,7 +401,7 @@ class Session:
             self._announce()
 
     def _offer(self, change: str) -> None:
-        """Tell the user how many of the waiting actions the change would allow."""
+        """Notify the user how many of the waiting actions the change would allow."""
         if notice := self.open_questions.offer(change):
             self._parts.options.on_live(notice)
 

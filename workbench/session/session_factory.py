@@ -206,7 +206,7 @@ def start_session(
 
 
 def _entered(resources: ExitStack, store: Store, cache: StateCache) -> Store:
-    """Return the store, which is closed with the resources; its state is collected before that and written after it."""
+    """Return the store, closed with the resources; its state is encoded before that and written after it."""
     resources.callback(cache.write)
     resources.enter_context(store)
     resources.callback(remove_if_empty, store, cache.directory)
@@ -292,7 +292,7 @@ def _stored_settings(
 
 
 class _Request(msgspec.Struct, frozen=True):
-    """The arguments for opening one session."""
+    """The arguments with which one session is opened."""
 
     locations: Locations
     settings: Settings
@@ -304,12 +304,12 @@ class _Request(msgspec.Struct, frozen=True):
 
 
 class _Builder:
-    """Creates the parts of one session; first, empty, those that others read: state, token count and refusals."""
+    """Creates the parts of one session, starting with those that others read: state, token count and refusals."""
 
     def __init__(
         self, resources: ExitStack, request: _Request, started: SessionStarted, *, goes_on: bool = False
     ) -> None:
-        """Open the model and the tools; `goes_on` says that the session existed before.
+        """Open the model and the tools; `goes_on` means that the session existed before.
 
         Raises UsageError or ModelError.
         """
@@ -351,7 +351,7 @@ class _Builder:
         return partial(_start_child, self._request, self._workspace, parent, self.state)
 
     def build(self, store: Store, cache: StateCache, notices: Sequence[str]) -> OpenedSession:
-        """Create the session on its store; `notices` come before those of the parts."""
+        """Create the session on its store; its notices begin with `notices`."""
         request, started, toolset = self._request, self._started, self.toolset
         rules, on_live = toolset.confinement.rules, request.listeners["on_live"]
         parts = self._parts(store, cache, rules)
@@ -481,7 +481,7 @@ def _start_outside(
     /,
     **listeners: Unpack[Listeners],
 ) -> OpenedSession:
-    """Start the session of a sub-agent that is another program; an existing one ends, as the program has.
+    """Start the session of a sub-agent that is another program; end one that exists, as its program has ended.
 
     `about` has its kind, the state of the session that starts it, and what stops it.
     """

@@ -20,13 +20,13 @@ DRAFT = "draft"
 _ID = lazy_pattern(r"[a-z0-9][a-z0-9-]{0,79}")
 _SLUG_LENGTH = 32
 _MOST_READ = 400
-"""The number of characters at the beginning of a hint that are used for an id."""
+"""How many characters at the start of a hint are used for an id."""
 _DOUBT = lazy_pattern(r"\d|pass|pwd|secret|token|key|://", re.IGNORECASE)
 """Matches text that may contain a secret; only then is the slow masker loaded."""
 
 
 def new_id(hint: str, now: datetime | None = None) -> str:
-    """Return an id such as `20261121-fix-the-parser-3f2a`; `hint` is the first message or the directory's name."""
+    """Return an id such as `20261121-fix-the-parser-3f2a`; `hint` is the first message or the name of the directory."""
     day = (now or datetime.now()).strftime("%Y%m%d")
     return f"{day}-{_slug(without_secrets(hint[:_MOST_READ]))}-{secrets.token_hex(2)}"
 

@@ -45,20 +45,20 @@ Phase: TypeAlias = Literal["idle", "thinking", "deciding", "acting"]
 
 
 def assign(part: S, other: S) -> None:
-    """Give a struct the values of another one."""
+    """Copy all values of a struct into another one of the same type."""
     for name in part.__struct_fields__:
         setattr(part, name, getattr(other, name))
 
 
 class RunningSubAgent(msgspec.Struct):
-    """The sub-agent that runs for an action, in the state that this log records; its own log may be ahead."""
+    """The sub-agent of an action as far as this log records it; the sub-agent's own log may have more events."""
 
     agent: str
     session: str
     questions: set[str] = msgspec.field(default_factory=set)
-    """Ids of its actions that wait for the user."""
+    """Ids of the sub-agent's actions that wait for the user."""
     last_seq: int = 0
-    """The number, in the sub-agent's own log, of the last event that this log has too."""
+    """The number, in the sub-agent's own log, of the last event that is also in this log."""
 
     def follow(self, event: Event) -> None:
         """Apply the sub-agent's next event."""
@@ -79,9 +79,9 @@ class OpenAction(msgspec.Struct):
     started: bool = False
     sub_agent: RunningSubAgent | None = None
     was_asked: bool = False
-    """Whether it has ever waited for the user's decision: after that, no mode or rule decides it."""
+    """Whether the action ever waited for the user's decision; from then on, no mode or rule decides it."""
     hooks: tuple[HookRan, ...] = ()
-    """The runs of hooks that could change it."""
+    """The runs of hooks that could decide on the action or change it."""
 
     @property
     def is_waiting(self) -> bool:
@@ -110,31 +110,29 @@ class OpenAction(msgspec.Struct):
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """The arguments it runs with: the model's, or those that a hook or the user changed, even before the changed
-        action is approved.
-        """
+        """The arguments it runs with: the model's, or those of a hook or the user, even before they are approved."""
         latest = self.decided or self.assessed
         edited = latest.edited if latest else self.hook_arguments
         return self.proposed.arguments if edited is None else edited
 
     @property
     def hook_arguments(self) -> dict[str, Any] | None:
-        """The arguments that a hook put in the place of the model's; None if none did."""
+        """The arguments with which a hook replaced the model's; None if none did."""
         return next((run.arguments for run in reversed(self.hooks) if run.arguments is not None), None)
 
 
 def content_key(text: str | None) -> int:
-    """Return a number by which the contents of a file are compared, the same in every process; 0 without a file."""
+    """Return a number to compare the contents of a file with, the same in every process; 0 if there is no file."""
     return 0 if text is None else zlib.crc32(text.encode("utf-8", "surrogatepass")) + 1
 
 
 class State(msgspec.Struct):
-    """The state of a session. The cost of `apply` does not grow with the log."""
+    """The state of a session; `apply` takes the same time however long the log is."""
 
     session_id: str = ""
     workspace: str = ""
     version: str = ""
-    """The last snapshot of the session's files."""
+    """The id of the last snapshot of the session's files."""
     model: str = ""
     command: CustomCommand | None = None
     """The custom command that the last message came from."""
@@ -148,18 +146,18 @@ class State(msgspec.Struct):
     """Whether the run only condenses the history: the agent has no task."""
     ended: str = ""
     steps: int = 0
-    """Model calls in this run."""
+    """The number of model calls in this run."""
     nudged: set[str] = msgspec.field(default_factory=set)
     """The reasons for which the agent was nudged since it last called a tool or the user sent a message."""
     unreadable_answers: int = 0
     """The number of consecutive responses without a readable call."""
     unread: list[int] = msgspec.field(default_factory=list)
-    """The numbers of the user's messages that no response has seen."""
+    """The numbers of the user's messages that no model call has included."""
     call_ids: set[str] = msgspec.field(default_factory=set)
     writers: dict[str, tuple[str, int]] = msgspec.field(default_factory=dict)
     """By path: who wrote a file last, as far as the log knows, and the `content_key` of the content written."""
     refused: list[OpenAction] = msgspec.field(default_factory=list)
-    """The actions that the user or a rule refused in this run."""
+    """The actions that the user or a rule rejected in this run."""
     delegated: dict[str, OpenAction] = msgspec.field(default_factory=dict)
     """Actions of sub-agents that have no result yet."""
     batch: dict[str, OpenAction] = msgspec.field(default_factory=dict)
@@ -168,10 +166,10 @@ class State(msgspec.Struct):
     """The user's commands that have no result yet, in order."""
     own_started: set[str] = msgspec.field(default_factory=set)
     unfinished_rewind: Rewound | None = None
-    """The last rewind, while its files may not all be written."""
+    """The last rewind, until all its files are known to be written."""
 
     def __post_init__(self) -> None:
-        """Let each refused action be the open one that it equals, as it was before the state was stored."""
+        """After the state was loaded, make refused actions that are still open the same objects as the open ones."""
         for index, action in enumerate(self.refused):
             for actions in (self.batch, self.delegated):
                 if actions.get(action.proposed.action_id) == action:
@@ -179,7 +177,7 @@ class State(msgspec.Struct):
 
     @property
     def asked_model(self) -> str:
-        """The name of the model that is called now: a custom command's, or the session's."""
+        """The name of the model to call now: a custom command's, or else the session's."""
         return (self.command.model if self.command else "") or self.model
 
     @property
@@ -284,7 +282,9 @@ class State(msgspec.Struct):
                 self.rules = (*others, event.rule) if event.rule else others
 
     def _apply_rewind(self, event: Rewound) -> None:
-        """End what runs. Settings stay as they are: going back must not bring back a mode that asks less."""
+        """End the run. Settings stay as they are: returning to an earlier state must not restore a mode that asks
+        less.
+        """
         self.unfinished_rewind = event if event.files or event.directories else None
         for file in event.files:
             self.writers.pop(f"{self.workspace}/{file.path}", None)
@@ -328,8 +328,8 @@ class State(msgspec.Struct):
             self.unreadable_answers = 0
 
     def _apply_beside(self, event: AgentNudged | DelegateStep | HookRan) -> None:
-        """Apply a nudge, the run of a hook, or a step of a sub-agent; anything refused to a sub-agent is refused to its
-        parent too.
+        """Apply a nudge, a hook's run, or a step of a sub-agent; what a sub-agent was refused is refused to its parent
+        too.
         """
         if isinstance(event, HookRan):
             if event.event in DECIDING and (action := self.batch.get(event.action_id)) is not None:

@@ -1,4 +1,4 @@
-"""Opens a stored session with the permissions that a process of ours stored, and ignores all others."""
+"""Opens a stored session with those of its permissions that a process of ours has stored, and ignores all others."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ _OTHER_URL = "the model's URL in the session file ({}) was not written by ohw an
 
 
 def apply_flags(path: Path, session: Session, state: State, flags: Mapping[str, Any], url: str) -> list[str]:
-    """Apply the flags, ignore the mode and the rules that no process of ours has stored, and return notices about them.
+    """Apply the flags, ignore the mode and the rules that no process of ours has stored, and return notices about
+    these.
 
-    `url` is the result of `unsigned_url`, about which there is a notice too. A program of the agent may have added all
-    of these while no engine was comparing the files.
+    `url` is the result of `unsigned_url`; there is a notice about it, too. A program that the agent started may have
+    added all of these while no engine was comparing the files.
     """
     notices = [_OTHER_URL.format(visible(url, lines=False))] if url else []
     if state.mode != NEVER and not state.rules:
@@ -50,7 +51,7 @@ def apply_flags(path: Path, session: Session, state: State, flags: Mapping[str, 
 
 
 def _changes(flags: Mapping[str, Any], state: State) -> dict[str, Any]:
-    """Return the flags that change a setting; the others would be logged and shown as changes of the user's."""
+    """Return the flags that change a setting; others would be recorded and shown as changes by the user."""
     current = {"model": {state.model, state.asked_model}, "mode": {state.mode}, "max_steps": {state.max_steps}}
     return {name: value for name, value in flags.items() if current[name] != {value}}
 
@@ -58,7 +59,7 @@ def _changes(flags: Mapping[str, Any], state: State) -> dict[str, Any]:
 def unsigned_url(store: Store, model: str) -> str:
     """Return the stored URL of the session's model if no process of ours has stored it; otherwise empty.
 
-    Such a session must not use the model: neither that host nor the provider's own may be the right one.
+    Such a session must not use the model, because neither that host nor the provider's own may be the right one.
     """
     first = first_event(store)
     if not first.api_base or first.model != model or permissions_in(store.path).is_api_base_signed:
@@ -67,9 +68,10 @@ def unsigned_url(store: Store, model: str) -> str:
 
 
 def session_flags(settings: Settings, kind: AgentKind | None, *, unusable: bool) -> dict[str, Any]:
-    """Return the session's settings that were given as flags, by name; the model of a sub-agent's kind replaces one.
+    """Return the session's settings that were given as flags, by name, and the model of a sub-agent's kind if it has
+    one.
 
-    If the stored model is `unusable` and no other one is given, the session has none.
+    If the stored model is `unusable` and no other one is given, the session has no model.
     """
     flags: dict[str, Any] = {"model": NO_MODEL} if unusable else {}
     flags |= {name: getattr(settings, name) for name in ("model", "mode", "max_steps") if name in settings.from_flags}
@@ -79,7 +81,7 @@ def session_flags(settings: Settings, kind: AgentKind | None, *, unusable: bool)
 
 
 def model_of(kind: AgentKind | None, settings: Settings) -> str:
-    """Return the model of a kind of sub-agents if the user has saved it; otherwise empty."""
+    """Return the model of a kind of sub-agents if it is one of the user's saved models; otherwise empty."""
     return kind.model if kind is not None and kind.model in settings.models else ""
 
 

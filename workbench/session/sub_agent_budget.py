@@ -26,7 +26,7 @@ class Budget:
         return self._limits.over(self._state, self._tokens)
 
     def of(self, usual: Limits, *, goes_on: bool = False) -> Limits:
-        """Return a sub-agent's limits, which include those of the run, because its spending is part of the run's.
+        """Return a sub-agent's limits. They include the limits of the run, because its spending is part of the run's.
 
         A resumed sub-agent has only the limits of the run: its earlier tokens are already included in them.
         """

@@ -46,7 +46,7 @@ _MAX_RESULT = 4_000
 
 
 def delegate_step(call: str, agent: str, session: str, event: Event) -> DelegateStep | None:
-    """Return the step for the parent's log, or None for an event that only the sub-agent's own log holds."""
+    """Return the step for the parent's log, or None for an event that only the sub-agent's own log has."""
     part: ModelResponded | HistoryCondensed | ActionEvent
     match event:
         case ActionObserved():
@@ -91,7 +91,7 @@ class OpenedSubSession(Protocol):
         """Yield the events of the session's log."""
 
     def close(self) -> None:
-        """Release everything that the session holds."""
+        """Release everything that the session has opened."""
 
 
 class Starter(Protocol):
@@ -107,7 +107,7 @@ class Starter(Protocol):
         on_event: Callable[[Event], None],
         on_live: Callable[[LiveEvent], None],
     ) -> OpenedSubSession:
-        """Open the session of that id; without an id, start a new one, which has no message yet.
+        """Open the session `session_id` or, if that is empty, start a new one, which has no message yet.
 
         `stop` ends the run of the sub-agent, for a reason; it may be called from any thread.
         """
@@ -119,7 +119,9 @@ class SubAgent:
     def __init__(
         self, agent: str, call: CallContext | None, on_wait: Callable[[], None], *, is_program: bool = False
     ) -> None:
-        """`is_program` says that it is another program, which cannot be left and resumed."""
+        """`on_wait` is called when the sub-agent starts to wait for the user; `is_program` means that it is another
+        program, which cannot be left and resumed.
+        """
         self.agent = agent
         self.is_program = is_program
         self.before = call.sub_agent if call else None
@@ -138,7 +140,7 @@ class SubAgent:
         self._end: RunEnded | None = None
 
     def begin(self, start: Starter, max_steps: int) -> bool:
-        """Open the sub-agent's session, unless it was stopped or left before; return whether it is open."""
+        """Open the sub-agent's session, unless it was stopped or left before; return whether it was opened."""
         if self._is_stopped or self._is_suspended:
             return False
         opened = self._opened = start(
@@ -156,7 +158,7 @@ class SubAgent:
         return True
 
     def _catch_up(self, opened: OpenedSubSession, last_seq: int) -> None:
-        """Restore the outcome so far from the sub-agent's log, and report events that the parent's log lacks."""
+        """Restore the outcome so far from the sub-agent's log, and add the events that the parent's log lacks to it."""
         for event in opened.events():
             self._remember(event)
             if event.seq > last_seq:
@@ -200,7 +202,7 @@ class SubAgent:
         self.command(lambda session: session.stop(reason))
 
     def leave(self) -> None:
-        """Stop driving the sub-agent; its question stays open in its log, and so does the parent's call."""
+        """Stop driving the sub-agent; its question stays open in its log, and the parent's call stays open too."""
         self._is_suspended = True
         if self._call is not None and (self.id or self.before):
             self._call.is_suspended = True
@@ -220,9 +222,7 @@ class SubAgent:
             self._opened.close()
 
     def _on_event(self, event: Event) -> None:
-        """Record and report an event of the session; `_catch_up` does that for events committed while it is opened
-        again.
-        """
+        """Record and report an event of the session; during reopening, `_catch_up` does that instead."""
         if self.session is not None:
             self._remember(event)
             self._report(event)
@@ -276,7 +276,7 @@ class SubAgent:
 _NOT_STARTED = "The sub-agent was not started: the run was stopped."
 _NOT_OPEN_YET = "the sub-agent is only just being opened again; answer once more"
 _OPEN_TIMEOUT = 10.0
-"""Seconds that an answer waits for its sub-agent to be opened."""
+"""How long an answer waits for its sub-agent to be opened, in seconds."""
 
 
 class Delegates:
@@ -305,7 +305,9 @@ class Delegates:
         return {kind.name: kind.description for kind in self._kinds}
 
     def __call__(self, agent: str, task: str, max_steps: int) -> Delegated:
-        """Have a sub-agent do the task, or resume the call's own; return the outcome when its run has ended."""
+        """Let a sub-agent do the task, or resume the one that this call had; return the outcome when its run has
+        ended.
+        """
         call, kind = CURRENT_CALL.get(), self._kinds.named(agent)
         name = call.sub_agent.agent if call and call.sub_agent else kind.name if kind else agent
         is_program = kind is not None and kind.program is not None
@@ -345,7 +347,9 @@ class Delegates:
             self._changed.notify_all()
 
     def _expected(self) -> set[str]:
-        """Return the sessions of sub-agents that will be resumed, because the log has an open question of theirs."""
+        """Return the sessions of sub-agents that are yet to be resumed, because the log has an open question of
+        theirs.
+        """
         return set(self._state.sub_agents_asking) - self._was_open
 
     def interrupt(self) -> None:
@@ -354,7 +358,7 @@ class Delegates:
             sub_agent.interrupt()
 
     def stop(self, reason: str) -> None:
-        """End the runs of all sub-agents, including those about to begin, before anything else starts."""
+        """End the runs of all sub-agents, and of those about to start, before they do anything else."""
         self._stop_reason = reason
         for sub_agent in self._all():
             sub_agent.stop(reason)
@@ -382,10 +386,11 @@ class Delegates:
         return True
 
     def command(self, action_id: str, apply: Callable[[Session, str], None]) -> bool:
-        """Apply a command to the sub-agent whose action it names; return False if there is none. Raises CommandError.
+        """Apply a command to the sub-agent whose action `action_id` is; return False if there is none. Raises
+        CommandError.
 
-        An answer may arrive before a resumed session has opened the sub-agent again; it waits `_OPEN_TIMEOUT` seconds
-        for that.
+        An answer may arrive before a resumed session has opened the sub-agent again; it waits up to `_OPEN_TIMEOUT`
+        seconds for that.
         """
         session_id, _, own_id = action_id.partition(":")
         with self._changed:

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 
 class SessionLocation(msgspec.Struct, frozen=True):
-    """The session that tools are opened for: its settings, its workspace and its directories."""
+    """The session for which tools are opened: its settings, its workspace and its directories."""
 
     locations: Locations
     settings: Settings
@@ -79,31 +79,31 @@ class ToolServices(msgspec.Struct, frozen=True):
     is_child: bool
     """Whether this is a sub-agent's session, which cannot have sub-agents."""
     parent: Confinement | None = None
-    """For a sub-agent, the confinement of the session whose call runs in this thread."""
+    """For a sub-agent: the confinement of the session that started it."""
     kind: AgentKind | None = None
     """The kind of the sub-agent, if it has one; it limits the tools."""
 
 
 class Confinement(msgspec.Struct, frozen=True):
-    """What decides on the tools' calls and confines what they run."""
+    """What decides on tool calls, and what confines the programs that they run."""
 
     rules: RuleSet
     calls: RunningCalls
-    """The calls that run now."""
+    """The calls that are running."""
     sandbox: SessionSandbox
     hosts: HostQuestions | None = None
     """The questions about hosts; None if there is neither a sandbox nor a container that asks."""
     container: Container | None = None
     """The container in which commands run, which sub-agents share."""
     put_back: AskToPutBack | None = None
-    """Asks whether protected files that were moved aside are put back."""
+    """Asks whether to put back protected files that were moved aside."""
     container_path: str = ""
-    """The path of the workspace in the image that it was copied from."""
+    """The path that the workspace had in the container image from which it was copied; empty if it was not."""
     notices: Sequence[str] = ()
-    """Lines for the user about what is not used of the project's devcontainer.json."""
+    """Lines for the user on parts of the project's devcontainer.json that are not used."""
 
     def let_servers_ask(self, report: Callable[[Event], None], show: Callable[[LiveEvent], None]) -> None:
-        """Let MCP servers ask about hosts from now on; the steps of their questions are reported."""
+        """Let MCP servers ask about hosts from now on; the steps of their questions are passed to `report`."""
         if self.hosts is not None:
             self.hosts.begin(CallContext("", report, show))
 
@@ -113,21 +113,21 @@ UpdateTools: TypeAlias = Callable[[MutableMapping[str, ToolDefinition]], bool]
 
 
 class Overrides(msgspec.Struct, frozen=True):
-    """The parts that a program which embeds the agent passes to its session in place of settings."""
+    """Parts that a program which embeds the agent passes to its session; they replace what the settings say."""
 
     models: SessionModels | None = None
     open_tools: Callable[[ToolContext, bool], Selection] | None = None
     """Opens the tools of the session; the second argument says whether it is a sub-agent's."""
     update_tools: UpdateTools | None = None
     instructions: str = ""
-    """Added to the instructions for the model."""
+    """Text that is added to the instructions for the model."""
 
 
 NO_OVERRIDES = Overrides()
 
 
 class Toolset(msgspec.Struct, frozen=True):
-    """The tools of a session, and the MCP servers and skills they come from."""
+    """The tools of a session, with the MCP servers and skills that they come from."""
 
     selection: Selection
     tools: MutableMapping[str, ToolDefinition]
@@ -168,7 +168,7 @@ class Toolset(msgspec.Struct, frozen=True):
 
     @property
     def instructions(self) -> str:
-        """What the model reads about the path of the workspace in its image; empty if it comes from none."""
+        """The note to the model on the path of the workspace in its image; empty if it was not copied from one."""
         path = self.confinement.container_path
         return _IN_IMAGE.format(path=path) if path else ""
 
@@ -320,9 +320,10 @@ def _proxy(hosts: HostQuestions | None, policy: NetworkPolicy | None) -> Network
 def _container(
     settings: ContainerSettings, boundary: Boundary, outputs: Path, policy: NetworkPolicy | None, *, may_use: MayUse
 ) -> tuple[Container, tuple[str, ...]]:
-    """Start the container in which the session's commands run; return it and notices about the file that it is by.
+    """Start the container in which the session's commands run; return it and notices about the project's
+    devcontainer.json.
 
-    Raises UsageError if nothing here runs containers.
+    Raises UsageError if no program here runs containers.
     """
     from workbench.sandbox.container import Container
     from workbench.sandbox.devcontainer import read_devcontainer
@@ -339,7 +340,7 @@ def _container(
 
 
 def rules_of(location: SessionLocation, kind: AgentKind | None) -> RuleSet:
-    """Return the rules that apply in a workspace, to a sub-agent of that kind if there is one."""
+    """Return the rules that apply in a workspace, or there to a sub-agent of this kind if one is given."""
     return RuleSet(
         location.locations.rules_file,
         location.workspace,

@@ -1,6 +1,6 @@
 """Threads for calls that may hang, so that an interrupt never waits for them.
 
-The thread stays the same from call to call: a process that a tool starts may be killed when its thread ends.
+A worker uses the same thread for all calls, because a process that a tool starts may be killed when its thread ends.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _do_nothing() -> None:
 
 @dataclass(frozen=True, eq=False)
 class Job(Generic[T]):
-    """A call in its own thread; `stop` asks it to end, and is called in the thread that waits for it."""
+    """A call in its own thread; `stop` asks the call to end, and is called in the thread that waits for it."""
 
     worker: WorkerThread
     work: Callable[[], T]
@@ -63,7 +63,7 @@ class Job(Generic[T]):
 def run(job: Job[T], cancel: Cancel, grace: float) -> T:
     """Return the result of one job, or raise its exception.
 
-    Raises CallAbandoned if it still runs `grace` seconds after `cancel` was set.
+    Raises CallAbandoned if it is still running `grace` seconds after `cancel` was set.
     """
     (ended,) = (future for _, future in as_they_end((job,), cancel, grace))
     if ended is None:
