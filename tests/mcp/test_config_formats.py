@@ -178,6 +178,11 @@ def only(table: object, workspace: Path, **more: object) -> ServerConfig:
     return config
 
 
+@pytest.mark.parametrize("key", ["hiddenTools", "excludeTools", "disabled_tools"])
+def test_asterisk_hides_every_tool(tmp_path, key):
+    assert not only({"command": "npx", key: ["*"]}, tmp_path).offers("read")
+
+
 SAME: dict[str, list[object]] = {
     "stdio": [
         {"command": "npx", "args": ["-y", "foo"]},

@@ -100,7 +100,7 @@ class ServerConfig:
 
     def offers(self, tool: str) -> bool:
         """Return whether the configuration allows this tool of the server to be offered."""
-        return tool not in self.hidden_tools and (not self.only_tools or tool in self.only_tools)
+        return not self.hidden_tools.intersection((tool, "*")) and (not self.only_tools or tool in self.only_tools)
 
     @property
     def runs_outside(self) -> bool:

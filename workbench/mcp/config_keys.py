@@ -392,7 +392,7 @@ def _request_options(key: str, part: Any, result: Normalized) -> None:
 
 
 def _names(key: str, part: Any, result: Normalized) -> None:
-    """Read the names of tools that are not offered, or of the only ones that are; among the latter, `*` means all."""
+    """Read the names of tools that are not offered, or of the only ones that are; `*` stands for all."""
     if isinstance(part, Mapping):
         lists = {"include": "onlyTools", "exclude": "hiddenTools"}
         for inner, names in part.items():
