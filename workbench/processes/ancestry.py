@@ -23,8 +23,8 @@ def ancestors(pid: int) -> Iterator[int]:
 
 
 def lock_holders(path: Path) -> list[int]:
-    """Return the pids of the processes that hold a flock on the file, see proc_locks(5); empty if there are none or
-    this is unknown.
+    """Return the pids of the processes that have a flock on the file; an empty list if there are none or the kernel
+    does not report locks. See proc_locks(5).
     """
     try:
         info = path.stat()

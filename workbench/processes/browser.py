@@ -16,7 +16,7 @@ _TIMEOUT: Final = 30.0
 
 
 def open_command(env: Mapping[str, str], platform: str = sys.platform) -> Sequence[str] | None:
-    """Return the program that opens URLs; None if there is none, or no desktop on which a browser could be shown."""
+    """Return the command that opens URLs; None if there is no such program, or no desktop to show a browser on."""
     if platform == "darwin":
         names = ["open"]
     else:

@@ -1,7 +1,8 @@
-"""Confines a thread, and every thread and process that it starts from then on, to writing below some directories.
+"""Confines a thread, and every thread and process that it starts from then on, so that they can write only below given
+directories.
 
-Linux enforces it (Landlock), and nothing can lift it. Reading stays as it was, and so does changing the permissions
-and times of files. Since Linux 6.12, no process outside the confinement can be signaled either.
+Linux enforces this (Landlock), and nothing can lift it. Reading is not restricted, nor is changing the permissions and
+times of files. Since Linux 6.12, the confined processes cannot signal any process outside the confinement either.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ _TO_DEVICES: Final = landlock.WRITE_FILE | landlock.TRUNCATE
 def confine(directories: Iterable[Path]) -> bool:
     """Let this thread write only below the directories, to existing devices and to shared memory.
 
-    Returns False where the system cannot do that. Raises OSError if a directory cannot be opened.
+    Returns False, with the thread unconfined, if the system does not support this. Raises OSError if a directory cannot
+    be opened.
     """
     try:
         version = landlock.version()

@@ -1,6 +1,7 @@
-"""Opens a listening socket inside a container's network, and sends it to the engine for its proxy.
+"""Opens a listening socket in a container's network namespace and sends it to the engine, which serves its proxy on it.
 
-Its arguments are the descriptor of the socket to send it through, and the pid of a process in the container.
+Its arguments are the descriptor of the socket through which it sends the listener, and the pid of a process in the
+container.
 """
 
 from __future__ import annotations
@@ -11,5 +12,5 @@ from workbench.processes.sandboxed_child import send_listener
 
 
 def main() -> None:
-    """Send the listener."""
+    """Send the listener to the engine."""
     send_listener(int(sys.argv[2]), int(sys.argv[1]))

@@ -1,4 +1,4 @@
-"""Control of all descendants of the current process; used by the three supervisors.
+"""Control of all descendants of the current process; used by the supervisors.
 
 Supervisors are small processes started with `-I -S`, so this module imports little and only from the standard library.
 On systems other than Linux, only the process group of the child can be killed.
@@ -28,7 +28,7 @@ def _prctl(option: int, value: int) -> None:
 
 
 def adopt_orphans() -> None:
-    """Make this process the parent of descendants whose parent ends, wherever they moved (`setsid`, double fork)."""
+    """Become the parent of every descendant whose own parent ends, even if it called `setsid` or forked twice."""
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
@@ -67,7 +67,8 @@ def mark_level(pid: int = 0) -> int:
 def limit_harm(more_processes: int, memory: int = 0) -> None:
     """Mark the process, make the OOM killer choose it first, and let it start at most `more_processes` more processes.
 
-    The kernel does not apply the process limit to root. `memory` is in bytes; 0 means no limit.
+    The kernel does not apply the process limit to root. `memory` is the limit of the address space in bytes; 0 means no
+    limit.
     """
     mark_descendants()
     if memory:
@@ -87,7 +88,7 @@ def _lower(limit: int, value: int) -> None:
 
 
 def start_child(become: Callable[[int], None]) -> int:
-    """Fork and return the child's pid; the child calls `become` with this process's pid, then exits with 127."""
+    """Fork and return the child's pid; the child calls `become` with the parent's pid, then exits with status 127."""
     supervisor = os.getpid()
     child = os.fork()
     if child == 0:
@@ -99,8 +100,10 @@ def start_child(become: Callable[[int], None]) -> int:
 
 
 def start_program(prepare: Callable[[int], None], argv: list[str], confine: Callable[[], None] = lambda: None) -> int:
-    """Fork and return the child's pid; the child calls `prepare` with this process's pid, and `confine`, and executes
-    the program. What goes wrong is the program's output.
+    """Fork and return the child's pid; the child calls `prepare` with the parent's pid, then `confine`, and executes
+    the program.
+
+    If one of these fails, the child writes the error to its stderr and exits with status 127.
     """
 
     def become(supervisor: int) -> None:
@@ -115,13 +118,15 @@ def start_program(prepare: Callable[[int], None], argv: list[str], confine: Call
 
 
 def report(channel: int, text: str) -> None:
-    """Write to the engine; if it has ended, do nothing."""
+    """Write the text to the engine; do nothing if the engine has ended."""
     with contextlib.suppress(OSError):
         os.write(channel, text.encode())
 
 
 def wake_on(*names: signal.Signals) -> int:
-    """Return the read end of a pipe that receives a byte, the signal's number, for each of these signals."""
+    """Return the read end of a pipe that receives one byte, the signal's number, each time one of these signals
+    arrives.
+    """
     wakes, wake = os.pipe()
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
@@ -131,7 +136,7 @@ def wake_on(*names: signal.Signals) -> int:
 
 
 def reap() -> dict[int, int]:
-    """Reap all children that have ended; return their exit status by pid, negative for a signal."""
+    """Reap all children that have ended; return their exit statuses by pid, negative for a signal."""
     ended: dict[int, int] = {}
     with contextlib.suppress(ChildProcessError):
         while (one := os.waitpid(-1, os.WNOHANG))[0]:
@@ -140,7 +145,11 @@ def reap() -> dict[int, int]:
 
 
 def end_all(child: int, seconds: float) -> bool:
-    """Stop, then kill all descendants until none is left; return whether that succeeded within `seconds`."""
+    """Kill all descendants, stopping them first so that they start no others; return whether none was left within
+    `seconds`.
+
+    On systems other than Linux, only kill the process group of `child`, and return True.
+    """
     if sys.platform != "linux":
         with contextlib.suppress(OSError):
             os.killpg(child, signal.SIGKILL)
@@ -167,7 +176,9 @@ def end_all(child: int, seconds: float) -> bool:
 
 
 def _is_alone() -> bool:
-    """Return whether there is no descendant: those whose parent ends become children of this process."""
+    """Reap the children that have ended; return whether no descendant is left, because every orphan becomes a child of
+    this process.
+    """
     reap()
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)

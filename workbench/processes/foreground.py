@@ -1,4 +1,5 @@
-"""Runs a program in a sandbox with the terminal, input and output of its parent, and ends with its exit code.
+"""Runs a program in a sandbox with the terminal, input and output of its parent, and exits with the program's exit
+code.
 
 Its arguments are SANDBOX (the descriptors that `sandboxed_child` takes) and the program's command line.
 """
@@ -19,7 +20,7 @@ def _prepare(supervisor: int) -> None:
 
 
 def main() -> None:
-    """Start the program and wait for it."""
+    """Start the program, wait for it, and kill what it left running."""
     for name in (signal.SIGINT, signal.SIGQUIT):
         signal.signal(name, signal.SIG_IGN)  # the keys are meant for the program
     descendants.adopt_orphans()

@@ -1,10 +1,11 @@
-"""Runs hooks one after another: a small program that stays, because starting an interpreter for each takes 30 times as
-long as the hook.
+"""Runs hooks one after another in one long-lived process, because starting an interpreter for each hook takes 30 times
+as long as the hook itself.
 
 Its argument is the descriptor of a socket. Each line there is a request: `id`, `command` (for `/bin/sh -c`),
-`directory`, `env` (variables to add), `input` and `seconds`. The answer is a line with the same `id`, the exit
-`status` (negative for a signal), `output`, `errors`, and `end`: empty, or what ended the command, "time" or "size".
-Before an answer, everything that the command started has been killed, on Linux even what left its process group.
+`directory`, `env` (variables to add), `input` and `seconds` (the timeout). The answer is a line with the same `id`, the
+exit `status` (negative for a signal, null if the command was killed), `output`, `errors`, and `end`: "time" or "size"
+if a limit was exceeded, otherwise empty. Before it answers, it kills everything that the command started, on Linux even
+processes that left the command's process group.
 
 It runs under `program_supervisor`, in a sandbox if there is one; standard library only.
 """
@@ -27,13 +28,13 @@ if TYPE_CHECKING:
     from typing import Any
 
 MOST_OUTPUT = 1 << 20
-"""The number of bytes on stdout, and on stderr, with which a command is ended."""
+"""A command that writes more bytes than this, to stdout or to stderr, is killed."""
 _SECONDS = 5.0
 _CHUNK = 1 << 16
 
 
 class _Pipes:
-    """Our ends of the pipes of a running command: what it reads, and what it has written so far."""
+    """Our ends of the pipes of a running command: its input, and what it has written so far."""
 
     def __init__(self, data: bytes) -> None:
         self._input = memoryview(data)
@@ -47,17 +48,17 @@ class _Pipes:
             self.poll.register(number, select.POLLOUT if number == self._writes else select.POLLIN)
 
     def close_theirs(self) -> None:
-        """Close the command's ends once it has them."""
+        """Close the command's ends of the pipes, once the command has inherited them."""
         for number in self.theirs:
             os.close(number)
 
     @property
     def is_too_long(self) -> bool:
-        """Whether the command has written more than it may."""
+        """Whether the command has written more than `MOST_OUTPUT` bytes to stdout or stderr."""
         return max(len(self.output), len(self.errors)) > MOST_OUTPUT
 
     def serve(self, number: int) -> None:
-        """Read from or write to a pipe that is ready."""
+        """Read from, or write to, the pipe with this descriptor, which is ready."""
         if number == self._writes:
             self._feed()
         elif number in self._buffers:
@@ -67,7 +68,7 @@ class _Pipes:
                 self.poll.unregister(number)
 
     def _feed(self) -> None:
-        """Write more of the input; a command that does not read it, or no longer, is not an error."""
+        """Write more of the input. It is no error if the command reads only part of it, or none."""
         try:
             self._input = self._input[os.write(self._writes, self._input[:_CHUNK]) :]
         except BrokenPipeError:
@@ -78,7 +79,7 @@ class _Pipes:
             self._writes = -1
 
     def drain(self) -> None:
-        """Read what is left once nobody writes any more, and close our ends."""
+        """Read the rest of the output, after all writers have ended, and close our ends."""
         for number, buffer in self._buffers.items():
             with contextlib.suppress(BlockingIOError):
                 while not self.is_too_long and (data := os.read(number, _CHUNK)):
@@ -89,7 +90,7 @@ class _Pipes:
 
 
 def _prepare(theirs: tuple[int, ...], directory: str, env: dict[str, str], server: int) -> None:
-    """In the child: start a process group, connect the pipes."""
+    """In the child: start a session, connect the pipes, add the variables and enter the directory."""
     os.setsid()
     descendants.die_with(server)
     signal.set_wakeup_fd(-1)
@@ -100,7 +101,7 @@ def _prepare(theirs: tuple[int, ...], directory: str, env: dict[str, str], serve
 
 
 def _run(request: dict[str, Any], wakes: int) -> dict[str, Any]:
-    """Run a command to its end, its timeout or the limit of its output; return the answer."""
+    """Run a command until it ends, times out or writes too much; return the answer."""
     pipes = _Pipes(request["input"].encode())
     prepare = partial(_prepare, pipes.theirs, request["directory"], request["env"])
     child = descendants.start_program(prepare, ["/bin/sh", "-c", request["command"]])
@@ -114,7 +115,10 @@ def _run(request: dict[str, Any], wakes: int) -> dict[str, Any]:
 
 
 def _watch(pipes: _Pipes, child: int, wakes: int, until: float) -> tuple[int | None, str]:
-    """Serve the pipes until the command has ended; return its exit status, or None and what ends it."""
+    """Serve the pipes until the command ends or exceeds a limit.
+
+    Returns its exit status and "", or None and the limit: "time" or "size".
+    """
     pipes.poll.register(wakes, select.POLLIN)
     while (remaining := until - time.monotonic()) > 0:
         for number, _ in pipes.poll.poll(remaining * 1000):

@@ -1,8 +1,8 @@
-"""Starts a program in the partial sandbox, of Landlock and a filter of system calls; used by the supervisors, so
-standard library only, and little of it.
+"""Starts a program in the partial sandbox, made of Landlock rules and a system call filter (seccomp).
 
-The engine passes the rules, the filter and the program's environment. The program's child applies them to itself
-before it executes the program, and gives the supervisor the listener of the filter.
+The engine passes the rules, the filter and the program's environment. The supervisor's child applies them to itself
+before it executes the program, and passes the filter's listener to the supervisor. The supervisors use this module, so
+it imports little, and only from the standard library.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MARK = "landlock:"
-"""What the descriptors of such a start begin with."""
+"""The prefix of a SANDBOX argument that asks for the partial sandbox."""
 _SECCOMP = {"x86_64": 317, "aarch64": 277}
 _SET_FILTER, _NEW_LISTENER, _UNTIL_KILLED = 1, 1 << 3, 1 << 5
 _DROP_BOUNDING, _AMBIENT, _CLEAR_AMBIENT = 24, 47, 4
@@ -31,10 +31,11 @@ _CAPABILITIES_VERSION = 0x20080522
 
 
 def start(prepare: Callable[[int], None], argv: list[str], words: str) -> int:
-    """Start a program, which `prepare` prepares in the child; return its pid.
+    """Start a program in the partial sandbox; return its pid. The child calls `prepare` with this process's pid first.
 
-    `words` are the descriptors of a `ProgramStart`: the rules, the filter, and a file with the program's directory and
-    variables; and, if there is a proxy, a socket that stays open as long as this process, and one for its connections.
+    `words` is the `words` of a `ProgramStart`: the descriptors of the ruleset, of the filter, and of a file with the
+    program's directory and variables; if there is a proxy, also a socket that stays open as long as this process, and
+    the socket through which connections are passed to the proxy.
     """
     # The module `socket` takes 10 ms to import.
     import _socket
@@ -68,7 +69,7 @@ def _read(descriptor: int) -> bytes:
 
 
 def _enter(variables: bytes) -> None:
-    """Enter the program's directory, and replace the environment by the program's."""
+    """Enter the program's directory, and replace the environment with the program's; `variables` contains both."""
     directory, *pairs = variables.split(b"\0")[:-1]
     os.chdir(directory)
     os.environb.clear()
@@ -78,7 +79,7 @@ def _enter(variables: bytes) -> None:
 
 
 def _allow_own_terminal(rules: int, number: int) -> None:
-    """Let the program open the terminal that it already has."""
+    """If the descriptor `number` is a terminal, let the program open that terminal by its path too."""
     if os.isatty(number):
         descriptor = os.open(f"/proc/self/fd/{number}", os.O_PATH | os.O_CLOEXEC)
         # The rules handle the last right only since version 5.
@@ -89,7 +90,7 @@ def _allow_own_terminal(rules: int, number: int) -> None:
 
 
 def _drop_capabilities() -> None:
-    """Give up what root may do; without it, nothing changes."""
+    """Drop all of root's capabilities; this changes nothing for other users. Raises OSError."""
     libc, zero = ctypes.CDLL(None, use_errno=True), ctypes.c_ulong(0)
     for capability in range(_MOST_CAPABILITIES):
         libc.prctl(_DROP_BOUNDING, ctypes.c_ulong(capability), zero, zero, zero)
@@ -99,7 +100,7 @@ def _drop_capabilities() -> None:
 
 
 def _filtered(rules: bytes) -> int:
-    """Apply the filter to this thread, and return its listener. Raises OSError."""
+    """Apply the seccomp filter to this thread, and return the filter's listener. Raises OSError."""
     program = ctypes.create_string_buffer(rules, len(rules))
     header = struct.pack("@HP", len(rules) // 8, ctypes.addressof(program))
     for flags in (_NEW_LISTENER | _UNTIL_KILLED, _NEW_LISTENER):
@@ -113,7 +114,7 @@ def _filtered(rules: bytes) -> int:
 
 
 def _passed(channel: socket) -> int:
-    """Return the descriptor that was sent through a socket; -1 if there is none, because the child has ended."""
+    """Return the descriptor that the child sent through a socket; -1 if it ended without sending one."""
     import _socket
 
     _, ancillary, _, _ = channel.recvmsg(1, _socket.CMSG_SPACE(4), _socket.MSG_CMSG_CLOEXEC)

@@ -1,9 +1,9 @@
-"""The network of programs in the partial sandbox: the engine's proxy, and servers of their own on the loopback
-interface. Used by the supervisors, so standard library only, and little of it.
+"""The network of programs in the partial sandbox: the engine's proxy, and their own servers on the loopback interface.
 
-A filter hands every `connect`, `bind` and `listen` to the supervisor, where a thread decides on it. It makes the call
-with a socket of its own, for which it exchanges the program's, so nothing that the program changes meanwhile has an
-effect. A connection to the proxy is one to a socket that is passed to the engine.
+The seccomp filter suspends every `connect`, `bind` and `listen` and notifies the supervisor, where a thread decides on
+the call. The thread makes an allowed call on a new socket and replaces the program's socket with it, so whatever the
+program changes in the meantime has no effect. For a connection to the proxy, the other end of the new socket is passed
+to the engine. The supervisors use this module, so it imports little, and only from the standard library.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ PROXY_PORT = 3128
 """The port of the proxy inside a sandbox, on the loopback interface."""
 CONNECT, BIND, LISTEN = "connect", "bind", "listen"
 CALLS = {"x86_64": {CONNECT: 42, BIND: 49, LISTEN: 50}, "aarch64": {CONNECT: 203, BIND: 200, LISTEN: 201}}
-"""The numbers of the calls that the filter hands over."""
+"""The numbers of the system calls that the filter suspends, by machine."""
 _RECEIVE, _SEND, _IS_VALID, _ADD_DESCRIPTOR = 0xC0502100, 0xC0182101, 0x40082102, 0x40182103
-"""The requests of `linux/seccomp.h` for the listener of a filter."""
+"""The ioctl requests for the listener of a filter, from `linux/seccomp.h`."""
 _NOTIFICATION = struct.Struct("=QII iIQ 6Q")
 _EXCHANGE = 1
 _LONGEST_ENDPOINT = 128
@@ -43,21 +43,21 @@ Endpoint: TypeAlias = "tuple[str, int]"
 
 
 class SuspendedCall:
-    """A call of a thread, which waits for the answer."""
+    """A system call that the filter has suspended; its thread waits until it is answered."""
 
     def __init__(self, listener: int, data: bytearray) -> None:
-        """`data` is what the listener of the filter gave."""
+        """`data` is the notification that was read from the filter's listener."""
         self._listener = listener
         self._id, self._thread, _, self.number, _, _, *arguments = _NOTIFICATION.unpack(data)
         self.descriptor, self._second, self._third = arguments[0] & 0xFFFFFFFF, arguments[1], arguments[2]
 
     @property
     def backlog(self) -> int:
-        """The second argument, as a number."""
+        """The second argument of the call, limited to 4096; for `listen`."""
         return int(min(self._second & 0x7FFFFFFF, 4096))
 
     def endpoint(self) -> Endpoint:
-        """Return the endpoint that the second argument points to. Raises OSError."""
+        """Return the endpoint that the call's second argument points to; for `connect` and `bind`. Raises OSError."""
         with open(f"/proc/{self._thread}/mem", "rb", buffering=0) as memory:  # noqa: PTH123 - pathlib is slow to import
             memory.seek(self._second)
             data = memory.read(min(self._third, _LONGEST_ENDPOINT))
@@ -66,13 +66,13 @@ class SuspendedCall:
         return _endpoint_of(data)
 
     def inode(self) -> int:
-        """Return the inode of the socket. Raises OSError."""
+        """Return the inode of the socket that the call is about. Raises OSError."""
         inode = os.stat(f"/proc/{self._thread}/fd/{self.descriptor}").st_ino  # noqa: PTH116
         self._check()
         return inode
 
     def exchange(self, new: socket) -> None:
-        """Exchange the thread's socket for another one, with the flags of the former. Raises OSError."""
+        """Replace the thread's socket with `new`, which gets the flags of the old one. Raises OSError."""
         with open(f"/proc/{self._thread}/fdinfo/{self.descriptor}") as file:  # noqa: PTH123
             flags = int(file.read().partition("flags:")[2].split()[0], 8)
         self._check()
@@ -81,7 +81,7 @@ class SuspendedCall:
         fcntl.ioctl(self._listener, _ADD_DESCRIPTOR, added)
 
     def answer(self, failure: int) -> None:
-        """Let the call return with an error, or with success for 0."""
+        """Let the call return: with success if `failure` is 0, otherwise with that errno."""
         with contextlib.suppress(OSError):
             fcntl.ioctl(self._listener, _SEND, struct.pack("=QqiI", self._id, 0, -failure, 0))
 
@@ -90,20 +90,24 @@ class SuspendedCall:
 
 
 class ConfinedNetwork:
-    """What the programs of one supervisor reach."""
+    """The connections and servers of the programs of one supervisor; allows or refuses each call."""
 
     def __init__(self, proxy: socket | None) -> None:
-        """`proxy` takes the other ends of connections to the proxy; None if there is no proxy."""
+        """`proxy` is the socket through which the engine gets the other ends of connections; None if there is no
+        proxy.
+        """
         self._proxy = proxy
         self._servers: dict[tuple[bool, int], tuple[int, Endpoint]] = {}
-        """The sockets of servers by whether they are of version 6 and by port: their inode and endpoint."""
+        """The inode and endpoint of each server's socket, by whether it is IPv6, and port."""
         self._pending: dict[int, socket] = {}
-        """The sockets that are bound and do not listen yet, by their inode."""
+        """The sockets that are bound but do not listen yet, by inode."""
         self._listening: dict[int, None] = {}
-        """The last sockets that were let listen, by their inode; a program may do that twice."""
+        """The inodes of the sockets that listened last, because a program may call `listen` again."""
 
     def connect(self, call: SuspendedCall) -> None:
-        """Connect to the proxy or to a server of these programs. Raises OSError."""
+        """Connect to the proxy or to a server of the same supervisor's programs. Raises OSError for any other
+        endpoint.
+        """
         host, port = call.endpoint()
         if not _is_loopback(host):
             raise OSError(errno.ENETUNREACH, "no such host")
@@ -114,7 +118,7 @@ class ConfinedNetwork:
                 call.exchange(new)
 
     def bind(self, call: SuspendedCall) -> None:
-        """Bind a server to the loopback interface, even if it asks for all interfaces. Raises OSError."""
+        """Bind a socket to the loopback interface, even if the program asks for all interfaces. Raises OSError."""
         host, port = call.endpoint()
         if 0 < port < _PRIVILEGED_PORTS:
             raise PermissionError(errno.EACCES, "a privileged port")
@@ -135,7 +139,7 @@ class ConfinedNetwork:
             self._pending.pop(next(iter(self._pending))).close()
 
     def listen(self, call: SuspendedCall) -> None:
-        """Let a server listen. Raises OSError for a socket that was not bound here."""
+        """Let a socket listen. Raises OSError if it was not bound by `bind`."""
         inode = call.inode()
         if inode in self._listening:
             return
@@ -156,7 +160,7 @@ class ConfinedNetwork:
             call.exchange(theirs)
 
     def _connected_to_server(self, is_6: bool, port: int) -> socket:
-        """Return a connection to a server, which may have been bound with the other version. Raises OSError."""
+        """Return a connection to a server at this port, which may listen on the other version of IP. Raises OSError."""
         for version in (is_6, not is_6):
             inode, endpoint = self._servers.get((version, port), (0, ("", 0)))
             if inode and inode in _listening_at(port, version):
@@ -171,7 +175,9 @@ class ConfinedNetwork:
 
 
 def serve(listener: int, connections: int) -> None:
-    """Answer the calls of programs until all of them have ended; `connections` is a socket to the engine, or -1."""
+    """Answer suspended calls until all the programs have ended; `connections` is a socket to the engine, or -1 for no
+    proxy.
+    """
     import _socket
 
     proxy = _socket.socket(fileno=connections) if connections >= 0 else None
@@ -213,7 +219,7 @@ def pass_descriptor(channel: socket, descriptor: int) -> None:
 
 
 def _endpoint_of(data: bytes) -> Endpoint:
-    """Return host and port of a `sockaddr`; one of version 4 in version 6 is that of version 4. Raises OSError."""
+    """Return the host and port of a `sockaddr`; an IPv4-mapped IPv6 address becomes IPv4. Raises OSError."""
     import _socket
 
     family, port = int.from_bytes(data[:2], sys.byteorder), int.from_bytes(data[2:4], "big")
@@ -244,7 +250,7 @@ def _new_socket(is_6: bool) -> socket:
 
 
 def _pair() -> tuple[socket, socket]:
-    """Return two connected sockets. Nobody else can be at the end of either."""
+    """Return two TCP sockets that are connected to each other, and to no other process."""
     import _socket
 
     with contextlib.closing(_new_socket(is_6=False)) as listener:
@@ -261,7 +267,7 @@ def _pair() -> tuple[socket, socket]:
 
 
 def _listening_at(port: int, is_6: bool) -> set[int]:
-    """Return the inodes of the sockets of this machine that listen at a port."""
+    """Return the inodes of the sockets on this machine that listen on a port."""
     with open(f"/proc/net/tcp{'6' if is_6 else ''}") as file:  # noqa: PTH123
         lines = [line.split() for line in file][1:]
     return {int(line[9]) for line in lines if line[3] == _LISTENS and int(line[1].rpartition(":")[2], 16) == port}

@@ -12,26 +12,28 @@ from workbench.processes.landlock_child import MARK
 
 IN_SANDBOX: Final = "inside the sandbox"
 IN_CONTAINER: Final = "inside the container"
-"""How a decision names the reason that an action needs no question: it cannot reach anything outside."""
+"""Why an action needed no approval: it cannot reach anything outside. Recorded with the decision."""
 SERVER: Final = "MCP server"
-"""The first words of the name of a program that is an MCP server, which runs between calls of tools too."""
+"""How the name of a program starts if it is an MCP server, which also runs between tool calls."""
 AGENT: Final = "agent"
-"""The first word of the name of a program that is another agent."""
+"""How the name of a program starts if it is another agent."""
 
 
 @dataclass(frozen=True)
 class ProgramStart:
-    """What a supervisor executes, in which environment, and the descriptors that the sandbox needs."""
+    """What a supervisor executes, with which environment, and the descriptors that the sandbox needs."""
 
     argv: Sequence[str]
     env: Mapping[str, str]
-    """The environment of the supervisor. A program in a sandbox gets its own from the command line of the sandbox."""
+    """The environment of the supervisor. A program in a sandbox gets its environment from the sandbox's command
+    line.
+    """
     descriptors: Sequence[int] = ()
-    """Inherited by the supervisor; the first is the socket on which it sends the listener of the proxy."""
+    """The descriptors that the supervisor inherits; through the first, it sends the listener of the proxy."""
     has_own_terminal: bool = False
-    """Whether it is a client of a program in a container, which has another terminal."""
+    """Whether `argv` is only the client of a program in a container, and that program has a terminal of its own."""
     is_partial: bool = False
-    """Whether the supervisor's child confines itself, with Landlock."""
+    """Whether the supervisor's child confines itself with Landlock."""
 
     @property
     def words(self) -> str:
@@ -40,33 +42,33 @@ class ProgramStart:
 
 
 class Launcher(Protocol):
-    """Starts programs, inside a sandbox if it holds."""
+    """Starts programs, inside the sandbox if it is in effect."""
 
     @property
     def holds(self) -> bool:
-        """Whether programs are confined: the sandbox was proven on this machine."""
+        """Whether programs are confined, because the sandbox was proven to work on this machine."""
 
     @property
     def containment(self) -> str:
-        """How a decision names the reason that what runs cannot reach anything outside; empty if it can."""
+        """The reason to record when a program cannot reach anything outside (see `IN_SANDBOX`); empty if it can."""
 
     @property
     def directory(self) -> Path | None:
-        """Where programs find the temporary files of tools, if not where tools usually have them."""
+        """The directory where tools must put temporary files that programs read; None if any directory will do."""
 
     @property
     def granted(self) -> Sequence[str]:
-        """The directories that commands may write besides the workspace; what is started now may write these."""
+        """The directories, besides the workspace, that programs started from now on may write to."""
 
     @property
     def container_path(self) -> str:
-        """A second path of the workspace inside, as some containers have it; empty if there is none."""
+        """A second path under which programs see the workspace, as in some containers; empty if there is none."""
 
     def is_waiting(self, program: str) -> bool:
-        """Return whether a program of that name waits until the user has decided on a host."""
+        """Return whether the program with this name is waiting for the user to decide on a host."""
 
     def refused_since(self, program: str, since: float) -> Sequence[str]:
-        """Return a line for each host that was refused to a program since a time of `time.monotonic`."""
+        """Return one line for each host that was refused to a program since `since`, a time of `time.monotonic`."""
 
     def launch(
         self,
@@ -79,10 +81,10 @@ class Launcher(Protocol):
         private: Path | None = None,
         name: str = "",
     ) -> AbstractContextManager[ProgramStart]:
-        """Return the launch of a program with an environment, which is extended with what the sandbox needs.
+        """Return a context manager that yields how to start a program, with `env` plus what the sandbox needs.
 
-        The descriptors of the launch are closed after the block, in which the program is started.
-        `writable` and `readable` are directories that it needs besides those of the sandbox, and `private` one that
-        stands for /tmp in place of the session's own. `name` is what the program is called where it wants to reach a
-        host, by default the name of its file. Raises OSError.
+        Start the program inside the block, because the descriptors are closed after it. `writable` and `readable` are
+        directories that the program needs besides those of the sandbox; `private` is a directory to use as /tmp instead
+        of the session's own. `name` identifies the program in questions about hosts (default: its file name). Raises
+        OSError.
         """

@@ -1,7 +1,7 @@
-"""Temporary files of our processes that were killed; the next start deletes them.
+"""Temporary files of those of our processes that were killed; the next start deletes them.
 
-Names contain the pid and pid namespace of the process that created them, because containers that share a directory
-reuse pids.
+Names contain the pid and pid namespace of the process that created them, because containers that share a directory may
+use the same pids.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Final
 from workbench.lazy_pattern import lazy_pattern
 
 SWEPT: Final = ("shell", "cells", "browser", "merge", "mcp", "sandbox", "container")
-"""Kinds of temporary directories that hold no user data."""
+"""Kinds of temporary directories that contain no user data."""
 SHELL_FILE: Final = "shell-"
 """Prefix of a file name in a shell's directory; the rest is the nonce in the environment of the shell's processes."""
 _NAME: Final = lazy_pattern(rf"ohw-(?:{'|'.join(SWEPT)})-(\d+)-(\d+)-.*")
@@ -33,12 +33,14 @@ def prefix(kind: str) -> str:
 
 
 def mark() -> str:
-    """Return the pid and pid namespace of this process, for use in a name."""
+    """Return the pid and the pid namespace of this process, joined by a hyphen, for use in a file name."""
     return f"{os.getpid()}-{_namespace()}"
 
 
 def has_ended(pid: str, namespace: str) -> bool:
-    """Return whether the process with this mark has ended; False if that cannot be determined."""
+    """Return whether the process with this pid has ended; False if that cannot be determined, as in another
+    namespace.
+    """
     if namespace != _namespace():
         return False
     try:
@@ -51,7 +53,7 @@ def has_ended(pid: str, namespace: str) -> bool:
 
 
 def _is_zombie(pid: str) -> bool:
-    """Return whether the process has ended but its exit code has not been fetched; False without /proc."""
+    """Return whether the process has ended but its parent has not read its exit status; False without /proc."""
     # In a container, process 1 often fetches the exit codes of orphans late, or never.
     try:
         return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] in (b"Z", b"X")
@@ -60,10 +62,10 @@ def _is_zombie(pid: str) -> bool:
 
 
 def sweep_temporary(end_shells: Callable[[Collection[str]], None]) -> None:
-    """Delete the temporary directories of our processes that have ended.
+    """Delete the temporary directories of those of our processes that have ended.
 
-    `end_shells` receives the nonces of their shells and kills processes that still run because the supervisor was
-    killed too.
+    `end_shells` receives the nonces of their shells, and kills the processes of these shells that still run because the
+    supervisor was killed too.
     """
     with suppress(OSError):
         for entry in Path(tempfile.gettempdir()).glob("ohw-*-*"):

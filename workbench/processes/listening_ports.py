@@ -1,4 +1,6 @@
-"""The ports on which the programs of a session's shells listen, as the kernel reports them: proc_net_tcp(5) (Linux)."""
+"""The TCP ports on which programs started from a session's shells listen, as Linux reports them: see
+proc_net_tcp(5).
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,14 @@ _LONGEST: Final = 200
 _MOST: Final = 50
 
 Sockets = dict[int, tuple[str, int]]
-"""The host, as the machine itself can name it, and the port of each listening socket, by inode."""
+"""The host and port of each listening socket, by inode; the host is how other programs on the machine reach it."""
 
 
 def listening_ports(engine: int) -> tuple[ListeningPort, ...] | None:
-    """Return the ports of all shells that this process has started, in order; None if the system does not report them.
+    """Return the ports of the programs in all shells of the process `engine`, sorted; None if the system does not
+    report them.
 
-    Of processes that share a socket, the first is named.
+    If several processes share a socket, only the first is named.
     """
     if not Path("/proc/net/tcp").exists():
         return None
@@ -48,7 +51,7 @@ def listening_ports(engine: int) -> tuple[ListeningPort, ...] | None:
 
 
 def _programs_of_shells(engine: int) -> Iterator[int]:
-    """Yield the descendants of the supervisors of shells, which adopt those whose parents end; parents come first."""
+    """Yield the pids of the programs in all shells, parents first: the descendants of the shells' supervisors."""
     for supervisor in descendants_of(engine):
         with suppress(OSError):
             if _SUPERVISOR in Path(f"/proc/{supervisor}/cmdline").read_bytes():
@@ -91,7 +94,7 @@ def _host(digits: str) -> str:
 
 
 def host_of(ip: IPv4Address | IPv6Address) -> str:
-    """Return the host under which a program on the same machine reaches a server that listens at an IP address.
+    """Return the host by which a program on the same machine reaches a server that listens on an IP address.
 
     >>> host_of(ip_address("0.0.0.0")), host_of(ip_address("::1")), host_of(ip_address("::ffff:10.0.0.2"))
     ('localhost', '[::1]', '10.0.0.2')
@@ -104,7 +107,7 @@ def host_of(ip: IPv4Address | IPv6Address) -> str:
 
 
 def _command_line(pid: int) -> str:
-    """Return the start of a command line, without secrets. Raises OSError."""
+    """Return the first characters of a process's command line, with secrets masked. Raises OSError."""
     raw = Path(f"/proc/{pid}/cmdline").read_bytes()
     # A part of a secret would not be recognized as one, so this is cut afterwards.
     return MASKER.masked(raw.rstrip(b"\0").replace(b"\0", b" ").decode(errors="replace"))[:_LONGEST]

@@ -1,9 +1,9 @@
-"""Whether the mounts of a sandbox are those that were ordered; used by the supervisors, so standard library only.
+"""Checks that a sandbox has the mounts that were requested; used by the supervisors, so standard library only.
 
-Bubblewrap resolves paths when it mounts them. A program that runs in the workspace already can exchange a directory for
-a link in that moment, and then other files are mounted, or at another place. So each mount is compared, before the
-program starts, with what its source is if no part of the path is a link. The files of a mount cannot be exchanged, so
-that nothing changes after the comparison, and none of it depends on how the kernel writes a path.
+Bubblewrap resolves paths when it mounts them. A program that already runs in the workspace can replace a directory with
+a symbolic link at that moment, and then other files are mounted, or they are mounted elsewhere. So before the program
+starts, each mount is compared with what its source path leads to when no part of the path is a link. Mounted files
+cannot be replaced any more, so the comparison stays valid, and it does not depend on how the kernel writes paths.
 """
 
 from __future__ import annotations
@@ -16,16 +16,22 @@ if TYPE_CHECKING:
 
 _SET_USER_ID = 0o4000
 EMPTY = b""
-"""The source of a mount that is a new, empty directory."""
+"""In an order of mounts, the source of a mount that is a new, empty directory."""
 COVERED = "/proc/1"
-"""An empty directory in each sandbox, unlike on the machine. It appears when all mounts are complete."""
+"""A path that bubblewrap covers with an empty directory as its last mount: when it has changed, all mounts are
+complete.
+"""
 
 
 class PathTarget:
-    """What a path leads to; valid until its tree opens another path, because it asks the kernel only what is wanted."""
+    """The file or directory that a path leads to. Use it before its tree opens another path: the properties ask the
+    kernel on access.
+    """
 
     def __init__(self, number: int, above: int) -> None:
-        """`above` is the open directory above; -1 for the root directory, at which something is always mounted."""
+        """`number` is the open file, and `above` its open parent directory; -1 for the root, which always counts as
+        mounted.
+        """
         status = os.fstat(number)
         self.file = status.st_dev, status.st_ino
         self._number = number
@@ -45,15 +51,17 @@ class PathTarget:
 
 
 class Tree:
-    """Opens paths below a root directory, none of them through a link; fast if those of a directory are together."""
+    """Opens paths below a root directory without following links; fast if paths in the same directory follow one
+    another.
+    """
 
     def __init__(self, root: str) -> None:
-        """Raises OSError."""
+        """Open the root directory. Raises OSError."""
         self._names: list[bytes] = []
         self._opened = [os.open(root, os.O_PATH | os.O_CLOEXEC)]
 
     def target_of(self, path: bytes) -> PathTarget:
-        """Return what a path leads to. Raises OSError if there is none, or one of its parts is a link."""
+        """Return what a path leads to. Raises OSError if it does not exist, or if a part of it is a link."""
         names = list(filter(None, path.split(b"/")))
         common = 0
         while self._names[common : common + 1] == names[common : common + 1] != []:
@@ -72,22 +80,22 @@ class Tree:
             os.close(self._opened.pop())
 
     def close(self) -> None:
-        """Close all that is open."""
+        """Close all open directories."""
         self._cut(-1)
 
 
 def can_see(program: str) -> bool:
-    """Return whether the sandboxes of a bubblewrap can be checked; those of one that runs as root are root's."""
+    """Return whether we can check the sandboxes of this bubblewrap; not if it is setuid and we are not root."""
     return os.getuid() == 0 or not os.stat(program).st_mode & _SET_USER_ID  # noqa: PTH116 - pathlib is slow to import
 
 
 def is_complete(process: int) -> bool:
-    """Return whether a sandbox that is being made has all its mounts; `process` is its first one."""
+    """Return whether a sandbox that is being set up has all its mounts; `process` is the pid of its first process."""
     return _device(f"/proc/{process}/root{COVERED}") not in (0, _device(COVERED))
 
 
 def _device(path: str) -> int:
-    """Return the device of a file; 0 if there is none, or it cannot be seen."""
+    """Return the device number of a file; 0 if the file is missing or not accessible."""
     try:
         return os.stat(path).st_dev  # noqa: PTH116 - pathlib is slow to import
     except OSError:
@@ -95,9 +103,10 @@ def _device(path: str) -> int:
 
 
 def differs(process: int, order: bytes, *, has_own_root: bool = False) -> bool:
-    """Return whether the mounts of a sandbox are not the ordered ones; `process` is its first one.
+    """Return whether a sandbox's mounts differ from those in `order`; `process` is the pid of its first process.
 
-    A container `has_own_root`: it has no copy of the mounts of this machine, except those below what is ordered.
+    `has_own_root` is for a container: its root directory is not a copy of this machine's mounts. Also returns True if
+    the mounts cannot be examined.
     """
     trees: list[Tree] = []
     try:
@@ -129,7 +138,7 @@ def differs(process: int, order: bytes, *, has_own_root: bool = False) -> bool:
 
 
 def encoded(mounts: Iterable[tuple[str, str, bool]]) -> bytes:
-    """Return an order of mounts: of each the source, where it is mounted, whether it is read-only."""
+    """Return an order of mounts as bytes; each mount is its source, its mount point, and whether it is read-only."""
     words = (word for source, point, read_only in mounts for word in (source, point, "ro" if read_only else ""))
     return b"".join(os.fsencode(word) + b"\0" for word in words)
 
@@ -140,10 +149,10 @@ def _decoded(order: bytes) -> Iterator[tuple[bytes, bytes, bytes]]:
 
 
 def _is_copied(point: bytes, sources: Mapping[bytes, bytes], *, by_root: bool) -> bool:
-    """Return whether a sandbox has what the machine has at a point, before another mount covers it.
+    """Return whether the sandbox had a copy of this machine's mounts at a point before the ordered mount covered it.
 
-    Bubblewrap copies directories with the mounts in them, also the root directory. `sources` are those of the mounts
-    above.
+    Bubblewrap copies a directory together with the mounts inside it. `sources` contains the sources of the mounts
+    above, by mount point; `by_root` is the result if no mount is above.
     """
     above = point
     while above := above.rpartition(b"/")[0]:
@@ -153,7 +162,7 @@ def _is_copied(point: bytes, sources: Mapping[bytes, bytes], *, by_root: bool) -
 
 
 def _stacked(process: int) -> set[int]:
-    """Return the ids of the mounts of a process that are just on other ones. Raises OSError."""
+    """Return the ids of the mounts of a process that are mounted directly on top of another mount. Raises OSError."""
     with open(f"/proc/{process}/mountinfo", "rb") as file:  # noqa: PTH123 - pathlib is slow to import
         lines = [line.split(b" ", 5) for line in file]
     points = {line[0]: line[4] for line in lines}
@@ -161,7 +170,7 @@ def _stacked(process: int) -> set[int]:
 
 
 def _mount_id(number: int) -> int:
-    """Return the mount that an open file is on. Raises OSError."""
+    """Return the id of the mount that an open file is on. Raises OSError."""
     file = os.open(f"/proc/self/fdinfo/{number}", os.O_RDONLY | os.O_CLOEXEC)
     try:
         return int(os.read(file, 4096).partition(b"mnt_id:")[2].split()[0])

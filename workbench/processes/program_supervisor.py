@@ -2,9 +2,9 @@
 
 Its arguments are CHANNEL (the descriptor of a socket), SANDBOX (empty, or the descriptors that `sandboxed_child`
 takes), PASSED (comma-separated descriptors for the program alone), MEMORY (a limit in bytes, 0 for none) and the
-program's command line. On Linux it is a child subreaper. It writes `P pid` to the socket, and `E status` when the
-program has ended; then, or when the socket closes (a timeout, an interrupt, the engine died), it kills all descendants.
-On systems other than Linux, only the program's process group is killed.
+program's command line. On Linux it is a child subreaper. It writes `P pid` to the socket when the program has started,
+and `E status` when it has ended. Then, or when the socket is closed (because of a timeout or an interrupt, or because
+the engine died), it kills all descendants. On systems other than Linux, only the program's process group is killed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SECONDS = 10.0
 
 
 def _prepare(memory: int, supervisor: int) -> None:
-    """In the child: start a process group, lower the limits."""
+    """In the child: start a session, arrange to die with the supervisor, lower the limits."""
     os.setsid()
     descendants.die_with(supervisor)
     descendants.limit_harm(_MORE_PROCESSES, memory)
@@ -43,7 +43,7 @@ def _watch(channel: int, child: int, wakes: int) -> None:
 
 
 def main() -> None:
-    """Start the program, watch it, clean up."""
+    """Start the program, watch it, and kill all descendants."""
     channel, sandbox, memory = int(sys.argv[1]), sys.argv[2], int(sys.argv[4])
     passed = [int(number) for number in sys.argv[3].split(",") if number]
     os.set_inheritable(channel, False)

@@ -20,7 +20,9 @@ from workbench.processes.supervised_process import SupervisedProcess
 
 Message: TypeAlias = dict[str, Any]
 End: TypeAlias = Literal["answer", "time", "stop", "gone"]
-"""How waiting ended: with an answer, with a timeout, because of `stop`, or because the program has ended."""
+"""How the wait for an answer ended: with the answer, by timeout, because of `stop`, or because the program has
+ended.
+"""
 
 _CHUNK = 1 << 16
 _LONGEST_LINE = 1 << 27
@@ -40,7 +42,11 @@ class RpcWorker:
         sandbox: Launcher | None = None,
         writable: Sequence[Path] = (),
     ) -> None:
-        """Start the program; `argv` receives the descriptor of the program's socket and returns the command line."""
+        """Start the program; `argv` receives the descriptor of the program's socket and returns the command line.
+
+        `hidden_env` are variables to remove, `env` variables to add, and `writable` directories that the program may
+        write to although it is in the sandbox. Raises OSError.
+        """
         self._socket, theirs = socket.socketpair()
         self._stop_read, self._stop_write = os.pipe()
         self._buffer = bytearray()
@@ -95,12 +101,10 @@ class RpcWorker:
         on_message: Callable[[Message], None] = lambda message: None,
         is_held: Callable[[], bool] = lambda: False,
     ) -> tuple[End, Message]:
-        """Wait for the answer to the last request and pass on the output and messages that arrive before it.
+        """Wait for the answer to the last request, passing on the output and the messages that arrive before it.
 
-        The time starts again as long as the program `is_held`.
-
-        Returns how the wait ended, and the answer or an empty message. All output printed before an answer or the
-        program's end has been passed on by then.
+        The `seconds` start again whenever `is_held` returns True. Returns how the wait ended, and the answer or an
+        empty message. All output printed before the answer, or before the program's end, has been passed on by then.
         """
         until = time.monotonic() + seconds
         poll = select.poll()
@@ -131,7 +135,7 @@ class RpcWorker:
         on_bytes: Callable[[bytes], None],
         on_message: Callable[[Message], None],
     ) -> Message | None:
-        """Read the available data; return the answer if it was received. Stops polling a pipe at its end."""
+        """Read the available data; return the answer if it has arrived. A pipe at its end is no longer polled."""
         output, requests = self._process.stdout.fileno(), self._socket.fileno()
         if output in ready and self._read_output(on_bytes) is False:
             poll.unregister(output)
@@ -154,7 +158,7 @@ class RpcWorker:
     def _messages(self, data: bytes, on_message: Callable[[Message], None]) -> Message | None:
         """Return the answer to the last request if `data` completes it, and pass on other messages.
 
-        A line that cannot be parsed, or is too long, ends the program.
+        A line that is too long or cannot be parsed makes us end the program.
         """
         self._buffer += data
         while (cut := self._buffer.find(b"\n")) >= 0:
@@ -178,7 +182,7 @@ class RpcWorker:
                 return
 
     def _read_output(self, on_bytes: Callable[[bytes], None]) -> bool | None:
-        """Pass on one chunk; return None if no output is available, or False at its end."""
+        """Pass on one chunk of output; return True, None if no output is available yet, or False at its end."""
         try:
             data = os.read(self._process.stdout.fileno(), _CHUNK)
         except BlockingIOError:
@@ -194,7 +198,7 @@ class RpcWorker:
         os.write(self._stop_write, b"s")
 
     def forget_stop(self) -> None:
-        """Discard a `stop` that was requested after the answer."""
+        """Discard a `stop` that came after the answer."""
         try:
             os.read(self._stop_read, _CHUNK)
         except BlockingIOError:

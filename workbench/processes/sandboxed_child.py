@@ -1,9 +1,10 @@
-"""Starts a program in a sandbox of bubblewrap; used by the supervisors, so standard library only, and little of it.
+"""Starts a program in a bubblewrap sandbox; used by the supervisors, so standard library only, and little of it.
 
-The engine passes bubblewrap's options in a file, and a socket. Bubblewrap makes the namespaces and waits; a child of
-the supervisor enters the new network namespace, opens a listening socket there and sends it to the engine, whose proxy
-serves it. Only then does the program run, so it never sees a network without its proxy. Before that, the mounts are
-compared with those that the engine ordered, so it never sees files that were put in the place of others either.
+The engine passes a socket, and files with bubblewrap's options. Bubblewrap creates the namespaces and waits. Meanwhile,
+a child of the supervisor enters the new network namespace, opens a listening socket there and sends it to the engine,
+which serves its proxy on it. Only then does the program run, so it never has a network without the proxy. Before that,
+the sandbox's mounts are compared with those that the engine ordered, so the program never sees files that were swapped
+in for others.
 """
 
 from __future__ import annotations
@@ -35,12 +36,16 @@ _REFUSAL = (
 
 
 class _WaitingSandbox:
-    """A sandbox that bubblewrap makes, and in which it waits before it executes the program."""
+    """A sandbox that bubblewrap has set up, or is setting up; bubblewrap waits before it executes the program."""
 
     def __init__(
         self, prepare: Callable[[int], None], argv: list[str], files: list[int], channel: int, until: float
     ) -> None:
-        """`files` are what bubblewrap reads; `until` is when this stops waiting for it."""
+        """Start bubblewrap with the command line `argv`.
+
+        The child calls `prepare` with this process's pid first. `files` are the descriptors that bubblewrap reads,
+        `channel` is the socket to the engine, and `until` the time at which we stop waiting for bubblewrap.
+        """
         for number in files:
             os.lseek(number, 0, os.SEEK_SET)
         information, report_end = os.pipe()
@@ -53,14 +58,14 @@ class _WaitingSandbox:
             os.close(number)
         self._pipes = information, unblock
         self.first = _first_process(information, until)
-        """The pid of its first process; 0 if bubblewrap has failed, or says nothing."""
+        """The pid of the sandbox's first process; 0 if bubblewrap failed or did not report it."""
         self._listening = _PreparedListener(self.first, channel) if self.first else None
         self.can_be_checked = mount_check.can_see(argv[0])
         if self.first and self.can_be_checked and self._has_failed(until):
             self.first = 0
 
     def _has_failed(self, until: float) -> bool:
-        """Wait for the mounts; return whether bubblewrap has failed before."""
+        """Wait until all mounts are made; return whether bubblewrap ended before that."""
         while not mount_check.is_complete(self.first) and time.monotonic() < until:
             if os.waitid(os.P_PID, self.child, os.WEXITED | os.WNOHANG | os.WNOWAIT):
                 return True
@@ -68,14 +73,14 @@ class _WaitingSandbox:
         return False
 
     def release(self) -> None:
-        """Let the program run, whose network has a listening socket of the engine by then."""
+        """Let the program run, after the engine has received the listening socket in the sandbox's network."""
         if self._listening is not None:
             self._listening.end(is_used=bool(self.first))
         for number in self._pipes:
             os.close(number)
 
     def kill(self) -> None:
-        """End it before the program runs."""
+        """Kill the sandbox before its program runs."""
         os.kill(self.first, signal.SIGKILL)
         os.waitpid(self.child, 0)
         self.first = 0
@@ -86,8 +91,8 @@ class _WaitingSandbox:
 def start(prepare: Callable[[int], None], argv: list[str], sandbox: str) -> tuple[int, int]:
     """Start a program; return the pid of the child to wait for, and the pid of the program itself.
 
-    `prepare` prepares the child for it, and is given the supervisor's pid. `sandbox` are the descriptors of a
-    `ProgramStart`, separated by commas; empty for none. If bubblewrap fails, its message is the program's output.
+    The child calls `prepare` with the supervisor's pid first. `sandbox` is the `words` of a `ProgramStart`; empty to
+    start the program without a sandbox. If bubblewrap fails, its message is the program's output.
     """
     if not sandbox or sandbox.startswith(landlock_child.MARK):
         child = landlock_child.start(prepare, argv, sandbox) if sandbox else descendants.start_program(prepare, argv)
@@ -111,7 +116,7 @@ def start(prepare: Callable[[int], None], argv: list[str], sandbox: str) -> tupl
 def _waiting_sandbox(
     prepare: Callable[[int], None], argv: list[str], files: list[int], channel: int, order: bytes
 ) -> _WaitingSandbox | None:
-    """Return a sandbox with the ordered mounts, or one that has failed; None if files are exchanged again and again."""
+    """Return a sandbox with the ordered mounts, or one that has failed; None if every attempt had other mounts."""
     until = time.monotonic() + _SECONDS
     for _ in range(_ATTEMPTS):
         waiting = _WaitingSandbox(prepare, argv, files, channel, until)
@@ -123,7 +128,9 @@ def _waiting_sandbox(
 
 
 def _first_process(information: int, until: float) -> int:
-    """Return the pid of the sandbox's first process, which bubblewrap reports; 0 if it fails or does not report it."""
+    """Return the pid of the sandbox's first process, as bubblewrap reports it; 0 if it fails or reports nothing in
+    time.
+    """
     poll = select.poll()
     poll.register(information, select.POLLIN)
     report = b""
@@ -137,7 +144,9 @@ def _first_process(information: int, until: float) -> int:
 
 
 class _PreparedListener:
-    """A child that opens a socket in the network of a sandbox, while bubblewrap mounts, for the engine to listen on."""
+    """A child that opens a listening socket for the engine in a sandbox's network, while bubblewrap makes the
+    mounts.
+    """
 
     def __init__(self, process: int, channel: int) -> None:
         answer, self._answer = os.pipe()
@@ -151,7 +160,9 @@ class _PreparedListener:
         os.close(answer)
 
     def end(self, *, is_used: bool) -> None:
-        """Wait until the engine has the socket, or nobody has it, if it is not used."""
+        """Let the child send the socket to the engine if it `is_used`, or discard it; wait until the child has
+        ended.
+        """
         if is_used:
             with contextlib.suppress(BrokenPipeError):  # it failed
                 os.write(self._answer, b"y")
@@ -160,9 +171,10 @@ class _PreparedListener:
 
 
 def send_listener(process: int, channel: int, trigger: int = -1) -> None:
-    """Enter the network of a process, and send a socket that listens there through a channel. Raises OSError.
+    """Enter the network namespace of a process, and send a socket that listens there through `channel`. Raises OSError.
 
-    With `trigger`, it is sent when a byte comes from this pipe, and not if the pipe is closed.
+    With `trigger`, the socket is sent once a byte can be read from this pipe, and not at all if the pipe is closed
+    first.
     """
     # The module `socket` takes 10 ms to import.
     import _socket
@@ -187,7 +199,7 @@ def send_listener(process: int, channel: int, trigger: int = -1) -> None:
 def _program_of(first: int, child: int) -> int:
     """Return the pid of the program, the only child of the sandbox's first process, once it has been executed.
 
-    Returns the pid of the sandbox itself if it ends before that.
+    Returns `child`, the pid of bubblewrap, if bubblewrap ends before that or it takes too long.
     """
     until = time.monotonic() + _SECONDS
     while time.monotonic() < until:

@@ -3,8 +3,8 @@ server started.
 
 Its arguments are SANDBOX (empty, or the descriptors that `sandboxed_child` takes) and the server's command line; the
 server inherits the supervisor's pipes. When the other end of the input is closed (the engine closed it, or was killed),
-the server has a short grace period to end on its own. Then all descendants are killed, as they are when the server ends
-or on SIGTERM. The exit code is the server's, 1 if it was killed, or 127 if it cannot be run.
+the server has 1.5 seconds to end on its own. Then all descendants are killed, as they are when the server ends or on
+SIGTERM or SIGHUP. The exit code is the server's, 1 if it was killed, or 127 if it cannot be run.
 """
 
 from __future__ import annotations
@@ -29,7 +29,11 @@ def _prepare(supervisor: int) -> None:
 
 
 def _watch(server: int, wakes: int) -> int | None:
-    """Wait until the server has ended and return its status; None if the engine's end closed or a signal arrived."""
+    """Wait until the server has ended, and return its status.
+
+    Returns None if a signal asks the supervisor to end, or if the server still runs after the grace period that starts
+    when the engine closes the input.
+    """
     poll = select.poll()
     # The input is never read here; only its hang-up matters.
     poll.register(0, 0)
@@ -50,7 +54,7 @@ def _watch(server: int, wakes: int) -> int | None:
 
 
 def main() -> None:
-    """Start the server, watch it, clean up."""
+    """Start the server, watch it, and kill all descendants."""
     descendants.adopt_orphans()
     wakes = descendants.wake_on(signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP)
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,5 +1,5 @@
-"""The environment of a shell: no secrets, no pagers, nothing that changes bash, and the variable that marks its
-processes.
+"""The environment of a shell: without secrets, pagers and settings of bash, and with the variable that marks the
+shell's processes.
 """
 
 from __future__ import annotations
@@ -30,13 +30,14 @@ _SET = {
 }
 
 PASSED: Final = (*_SET, NONCE_NAME)
-"""The variables that a shell gets in a container too, whose other variables are those of the image."""
+"""The variables that a shell in a container gets too; its other variables are those of the image."""
 
 
 def shell_environment(env: Mapping[str, str], nonce: str, hidden: Collection[str] = ()) -> dict[str, str]:
-    """Return `env` for a shell without a user, without secrets (recognized by name, or listed in `hidden`).
+    """Return the variables of `env` that a shell without a user may have, without secrets, pagers and settings of bash.
 
-    Relative entries of PATH are removed: with them, `ls` might be a program in the current directory.
+    Secrets are recognized by name, or listed in `hidden`. `nonce` marks the shell's processes. Relative entries of PATH
+    are removed: with them, `ls` might be a program in the current directory.
     """
     variables = {
         name: value

@@ -24,7 +24,9 @@ from functools import partial
 from workbench.processes import descendants, sandboxed_child
 
 _MORE_PROCESSES = 4096
-"""Processes a shell may start in addition to those already running; this stops a fork bomb (except root's)."""
+"""The number of processes that a shell may start in addition to those already running; stops a fork bomb (except
+root's).
+"""
 _SECONDS = 5.0
 
 
@@ -39,9 +41,9 @@ def _prepare(pty: int, supervisor: int) -> None:
 
 
 def _watch(channel: int, shell: int, wakes: int) -> bool:
-    """Wait for the end of the shell or the engine, or for a signal to stop; return whether the engine died.
+    """Wait until the shell has ended, the engine closes the socket, or a signal asks the supervisor to end.
 
-    The engine died if the socket closed without a `k`. SIGCHLD for another process does not end the wait.
+    Returns whether the engine died: the socket closed without a `k`. SIGCHLD for another process does not end the wait.
     """
     poll = select.poll()
     for number in (channel, wakes):
@@ -57,7 +59,9 @@ def _watch(channel: int, shell: int, wakes: int) -> bool:
 
 
 def _woken(channel: int, shell: int, signals: bytes) -> bool:
-    """Reap children; return False if the shell was one of them or a signal asks the supervisor to end."""
+    """Reap children; return False if the shell was one of them, or if one of the `signals` asks the supervisor to
+    end.
+    """
     status = descendants.reap().get(shell)
     if status is not None:
         descendants.report(channel, f"E {status}\n")
@@ -65,7 +69,7 @@ def _woken(channel: int, shell: int, signals: bytes) -> bool:
 
 
 def _answer(channel: int) -> bytes:
-    """Tell the engine that the supervisor is alive; return the bytes that the engine sent, empty once it ended."""
+    """Answer each byte from the engine with a `.`; return the bytes, or none if the engine has closed the socket."""
     try:
         data = os.read(channel, 512)
     except OSError:
@@ -75,7 +79,7 @@ def _answer(channel: int) -> bytes:
 
 
 def main() -> None:
-    """Start the shell, watch it, clean up."""
+    """Start the shell, watch it, and kill all descendants."""
     channel, sandbox, pty, directory = int(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4]
     os.set_inheritable(channel, False)
     descendants.adopt_orphans()

@@ -27,7 +27,7 @@ ROOT = str(Path(__file__).parents[2])
 """The directory that contains our package."""
 _workspaces: set[str] = set()
 _running: set[subprocess.Popen[Any]] = set()
-"""The programs for which threads are waiting in `run`."""
+"""The programs that threads are waiting for in `run`."""
 _RUN = "import runpy, sys; sys.path += [each for each in {more!r} if each not in sys.path]; del sys.argv[0]; "
 _RUN += "runpy.run_module(sys.argv[0], run_name='__main__', alter_sys=True)"
 
@@ -44,7 +44,7 @@ def keep_out_of(workspace: Path | str) -> None:
 
 
 def _repositories_around(path: str) -> list[str]:
-    """Return the parent directories that contain a `.git`."""
+    """Return those parent directories of a path that contain a `.git`."""
     return [str(each) for each in Path(path).parents if os.path.lexists(each / ".git")]
 
 
@@ -64,29 +64,32 @@ def _is_extra(entry: str) -> bool:
 
 
 def small_python(module: str, *words: str, bare: bool = True) -> list[str]:
-    """Return the command that runs `main` of one of our small modules; `bare` skips site-packages and starts faster."""
+    """Return the command that runs `main` of one of our small modules.
+
+    `bare` skips site-packages, for a faster start; otherwise the output is unbuffered.
+    """
     run = f"import sys; sys.path.append({ROOT!r}); from {module} import main; main()"
     return [sys.executable, "-I", *(["-S"] if bare else ["-u"]), "-c", run, *words]
 
 
 def _flags() -> list[str]:
-    """Return the options that replace variables ignored by `-I`: writing no bytecode, and UTF-8 mode."""
+    """Return the options for what `-I` would otherwise lose: writing no bytecode, and UTF-8 mode."""
     return [*(["-B"] if sys.dont_write_bytecode else []), *(["-X", "utf8"] if sys.flags.utf8_mode else [])]
 
 
 def clean_environment(env: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables without those that affect Python, and with a PATH outside every workspace."""
+    """Return the variables without those that affect Python, and with a PATH that has no entries inside a workspace."""
     cleaned = {name: value for name, value in env.items() if not name.startswith("PYTHON")}
     return {**cleaned, "PATH": safe_path(env.get("PATH", os.defpath))} if "PATH" in env else cleaned
 
 
 def python_variables(env: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that `clean_environment` removes, for the user's own programs, which receive them."""
+    """Return the variables that `clean_environment` removes; the user's own programs do receive them."""
     return {name: value for name, value in env.items() if name.startswith("PYTHON")}
 
 
 def absolute_path(path: str) -> str:
-    """Return a PATH without relative entries, whose meaning would change with each `cd`."""
+    """Return a PATH without its relative entries, whose meaning changes with each `cd`."""
     return os.pathsep.join(entry for entry in path.split(os.pathsep) if os.path.isabs(entry))  # noqa: PTH117 - per start
 
 
@@ -99,7 +102,10 @@ def safe_path(path: str, *besides: Path | str) -> str:
 
 
 def find_program(name: str, env: Mapping[str, str] | None = None, *besides: Path | str) -> str | None:
-    """Return the path of a program on the safe PATH of `env` (default: ours); a name with a slash must be absolute."""
+    """Return the path of a program on the safe PATH of `env` (default: our own), or None if it is not found.
+
+    A name with a slash must be an absolute path. `besides` are further directories whose programs are ignored.
+    """
     if os.sep in name:
         return shutil.which(name) if Path(name).is_absolute() else None
     path = (os.environ if env is None else env).get("PATH", os.defpath)
@@ -116,7 +122,7 @@ def start(
 ) -> subprocess.Popen[bytes]:
     """Start a program; `more` is passed to `subprocess.Popen`. Raises OSError.
 
-    `is_users` marks one of the user's programs, or its supervisor: it gets the environment unchanged.
+    `is_users` means that this is one of the user's programs, or its supervisor: it gets the environment unchanged.
     """
     import subprocess
 
@@ -133,7 +139,7 @@ def run(
 ) -> subprocess.CompletedProcess[Any]:
     """Run a program and wait for it; `more` is as for `subprocess.run`. Raises OSError and TimeoutError.
 
-    The program does not outlive an exit of this process: see `end_running`.
+    The program is killed when this process exits: see `end_running`.
     """
     import subprocess
 
@@ -161,10 +167,10 @@ def run(
 def run_until_interrupted(
     command: Sequence[str], on_interrupt: Callable[[Callable[[], None]], None], timeout: float
 ) -> tuple[str, str]:
-    """Run a program that cleans up at an interrupt; return its output and its errors. Raises OSError.
+    """Run a program that cleans up when it gets SIGINT; return its stdout and stderr. Raises OSError.
 
-    `on_interrupt` is given the function that interrupts it, as happens after `timeout` seconds. The program has a
-    session of its own, so it can finish cleaning up after this process.
+    `on_interrupt` receives a function that sends the program SIGINT, as also happens after `timeout` seconds. The
+    program has a session of its own, so it can finish cleaning up after this process has ended.
     """
     import subprocess
 
@@ -185,14 +191,16 @@ def run_until_interrupted(
 
 @atexit.register
 def end_running() -> None:
-    """Kill the programs that threads still wait for; called at exit, and before `os._exit`, which skips that."""
+    """Kill the programs that threads still wait for; called at exit, and before `os._exit`, which skips exit
+    handlers.
+    """
     for process in list(_running):
         process.kill()
 
 
 def end_process(status: int) -> NoReturn:
-    """End this process without the interpreter's shutdown, which frees all objects and takes up to 0.4 s after a
-    screen.
+    """End this process without the interpreter's shutdown, which frees all objects and takes up to 0.4 s after a screen
+    was shown.
 
     Waits up to 5 s for each thread that is not a daemon. Raises OSError if the output cannot be written.
     """
@@ -215,7 +223,7 @@ async def start_beside(
     is_users: bool = False,
     **more: Any,
 ) -> asyncio.subprocess.Process:
-    """Start a program for an event loop; otherwise like `start`."""
+    """Start a program whose pipes belong to the running event loop; otherwise like `start`."""
     import asyncio
 
     environment = _environment(env, is_users=is_users)
@@ -237,9 +245,10 @@ def _resolved_command(command: Sequence[str]) -> list[str]:
 
 
 def _is_inside(path: str, directories: Set[str]) -> bool:
-    """Return whether a path is one of these real directories or inside one; the time does not grow with their number.
+    """Return whether a path is, or is inside, one of the directories, which are real paths.
 
-    A process may open thousands of workspaces, and every start of a program checks this for each entry of PATH.
+    The time does not grow with the number of directories: a process may open thousands of workspaces, and every start
+    of a program checks this for each entry of PATH.
     """
     real = os.path.realpath(path)
     while real not in directories:

@@ -34,8 +34,9 @@ def start_supervisor(
 ) -> tuple[subprocess.Popen[bytes], socket.socket]:
     """Start a supervisor and return it with our end of its socket.
 
-    Its command line is the other end's descriptor, those of the sandbox, `arguments` and the program's command line.
-    The descriptors in `passed` are inherited. When our end is closed, the supervisor kills the processes that it runs.
+    Its command line is the descriptor of the socket's other end, the words of the sandbox, `arguments` and the
+    program's command line. It inherits the descriptors in `passed`. When our end is closed, it kills the processes that
+    it runs.
     """
     channel, theirs = socket.socketpair()
     try:
@@ -59,7 +60,7 @@ def start_supervisor(
 
 
 def received(channel: socket.socket) -> bytes:
-    """Return the bytes that a supervisor has written to its socket, empty once it has ended."""
+    """Return the bytes that a supervisor has written to its socket; empty once it has ended."""
     try:
         return channel.recv(4096)
     except OSError:
@@ -67,7 +68,9 @@ def received(channel: socket.socket) -> bytes:
 
 
 class SupervisedProcess:
-    """A program under a supervisor, which kills it if this process dies. `hang_up` may be called from any thread."""
+    """A program under a supervisor, which kills the program if this process dies. `hang_up` may be called from any
+    thread.
+    """
 
     def __init__(
         self,
@@ -84,7 +87,8 @@ class SupervisedProcess:
     ) -> None:
         """Start the program with `env` added to the cleaned environment; `joined` sends its stderr to stdout.
 
-        `writable` are the directories that it may write although it runs in a sandbox. Raises OSError.
+        `hidden_env` are variables to remove, `passed` descriptors to inherit, `memory` is a limit in bytes (0: none),
+        and `writable` are directories that the program may write to although it is in the sandbox. Raises OSError.
         """
         self._nonce = secrets.token_hex(16)
         self._lock = threading.Lock()
@@ -104,19 +108,21 @@ class SupervisedProcess:
 
     @property
     def stdout(self) -> IO[bytes]:
-        """The program's standard output."""
+        """The read end of the program's standard output."""
         assert self._supervisor.stdout is not None
         return self._supervisor.stdout
 
     @property
     def stderr(self) -> IO[bytes]:
-        """The program's standard error, unless it is joined to its standard output."""
+        """The read end of the program's standard error, unless that is joined to standard output."""
         assert self._supervisor.stderr is not None
         return self._supervisor.stderr
 
     @property
     def status(self) -> int | None:
-        """The exit status, negative for a signal; None while the program runs, or if this object ended it."""
+        """The exit status, negative for a signal; None while the program runs, or if it was killed by `hang_up` or
+        `close`.
+        """
         return self._reported(b"E")
 
     def fileno(self) -> int:
@@ -124,7 +130,7 @@ class SupervisedProcess:
         return self._channel.fileno()
 
     def hear(self) -> bool:
-        """Read the supervisor's reports; return False once the supervisor and all descendants have ended."""
+        """Read the supervisor's reports; return False once the supervisor and all its descendants have ended."""
         data = received(self._channel)
         self._report += data
         if not data and self._supervisor.wait() != 0:

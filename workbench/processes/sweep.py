@@ -1,4 +1,4 @@
-"""Finds the processes of a shell by the mark in their environment, and kills them."""
+"""Finds the processes of a shell by the nonce in their environment, and kills them."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _LATER = (0.05, 0.1, 0.2, 0.4, 0.8, 1.5, 3.0, 4.0)
 def sweep(nonces: Collection[str], seconds: float = 2.0) -> None:
     """Kill the marked processes and their descendants until two scans in a row find none, or for at most `seconds`.
 
-    A scan in which a process was in the middle of an exec does not count, for the first 0.2 s.
-    One of the marked may be the supervisor, which stops its descendants before it kills them: those without the mark
-    would remain stopped for ever, with the locks that they have.
+    During the first 0.2 s, a scan that sees a process in the middle of an exec is not counted. Descendants without the
+    mark are killed too: a marked supervisor may have stopped them, and without it they would stay stopped forever and
+    keep their locks.
     """
     if sys.platform != "linux" or not nonces:
         return
@@ -41,12 +41,12 @@ def sweep(nonces: Collection[str], seconds: float = 2.0) -> None:
 
 
 def marked(nonces: Collection[str]) -> list[int]:
-    """Return the processes of these shells that are in /proc."""
+    """Return the pids of the running processes of these shells; empty on systems other than Linux."""
     return _marked([f"{NONCE_NAME}={nonce}".encode() for nonce in nonces])[0] if sys.platform == "linux" else []
 
 
 def pid_namespace(pid: int | str) -> str:
-    """Return which pid namespace a process is in; empty if that is not known."""
+    """Return the name of the pid namespace of a process; empty if it is unknown."""
     try:
         return os.readlink(f"/proc/{pid}/ns/pid")  # noqa: PTH115 - asked about each process
     except OSError:
@@ -65,7 +65,9 @@ def sweep_later(nonces: Collection[str]) -> None:
 
 
 def _marked(marks: list[bytes]) -> tuple[list[int], bool]:
-    """Return the pids with one of the marks, and whether any process is in the middle of an exec (no environment)."""
+    """Return the pids with one of the marks, and whether any process has no environment because it is in the middle of
+    an exec.
+    """
     pids: list[int] = []
     unsure = False
     me = os.getpid()
@@ -82,7 +84,7 @@ def _marked(marks: list[bytes]) -> tuple[list[int], bool]:
 
 
 def _descendants(pids: Collection[int]) -> list[int]:
-    """Return the children of these processes, and theirs, without this process and its own."""
+    """Return the descendants of these processes, without this process and its own descendants."""
     if not pids:
         return []
     children: dict[int, list[int]] = {}
@@ -101,11 +103,15 @@ def _descendants(pids: Collection[int]) -> list[int]:
 
 
 def _changes_program(name: str) -> bool:
-    """Return whether the process lacks an environment but is neither a zombie nor a kernel thread (PF_KTHREAD)."""
+    """Return whether a process without an environment is in the middle of an exec: no zombie, no kernel thread
+    (PF_KTHREAD).
+    """
     fields = _fields(name)
     return fields[0] not in "ZX" and not int(fields[6]) & 0x00200000
 
 
 def _fields(name: str) -> list[str]:
-    """Return the state, parent, group and further fields of a process. Raises OSError if it is gone."""
+    """Return the fields of a process's stat file, from its state on (then parent, group, …). Raises OSError if it is
+    gone.
+    """
     return Path(f"/proc/{name}/stat").read_text(errors="replace").rpartition(")")[2].split()

@@ -2,12 +2,12 @@
 
 `assess` is the main entry point: it rates a tool call in a `RatingContext` and returns an `Assessment`, with a `Part`
 for each command, redirect or file in the call. It never raises, and it rates anything it cannot read as HIGH.
-`executed_by` names the files that a call runs, to which its approval is bound; `live_inputs` returns the state of a
-running tool on which a rating depends, as a cache key; `assess_line` serves `ohw risk`.
+`executed_by` returns the files that a call runs; the approval of the call is bound to their contents. `live_inputs`
+returns the state of a running tool that a rating depends on, as a cache key; `assess_line` serves `ohw risk`.
 
 In addition, `paths` knows which paths are protected or secret, and `protected_files` compares the protected files
-before and after a command. `rules` also uses `commands` and `executed`, because it matches its patterns against single
-commands. Nothing in this package depends on sessions, modes or rules.
+before and after a command. `rules` also uses `commands` and `executed_files`, because it matches its patterns against
+single commands. Nothing in this package depends on sessions, modes or rules.
 """
 
 from __future__ import annotations

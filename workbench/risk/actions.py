@@ -1,4 +1,4 @@
-"""Rate file actions, URLs and calls of server tools by what they touch."""
+"""Rates file actions, URLs and calls of MCP servers' tools by what they touch."""
 
 from __future__ import annotations
 
@@ -76,11 +76,12 @@ _URL = lazy_pattern(r"\A\s*(?:javascript|data|file|vbscript|blob|chrome|about|vi
 METADATA = lazy_pattern(
     r"169\.254\.169\.254|metadata\.google|\[fd00:ec2|\b2852039166\b|0xa9fea9fe|169\.254\.170\.2\b", re.I
 )
-"""Addresses from which cloud machines fetch their credentials."""
+"""Matches the addresses from which cloud machines fetch their credentials."""
 
 
 def assess_foreign(described: Mapping[str, Any]) -> Assessment:
-    """Rate a server tool's call, given as a mapping with `tool`, `annotations`, `pinned`, `description` and `args`.
+    """Rate a call of an MCP server's tool, given as a mapping with `tool`, `annotations`, `pinned`, `description` and
+    `args`.
 
     A mapping with `event` describes an event sent by a server. The optional `call` is a line that describes the call
     and names the server; it is appended to each reason.
@@ -110,7 +111,9 @@ def _rated(described: Mapping[str, Any]) -> Assessment:
 
 
 def _by_annotations(tool: str, hints: Mapping[str, Any], pinned: bool) -> Assessment:
-    """Rate a tool by its annotations; `readOnlyHint` is trusted only if the tool is pinned and approved."""
+    """Rate a tool by its annotations; `readOnlyHint` is trusted only if the tool is `pinned` (unchanged since its
+    approval).
+    """
     if hints.get("destructiveHint") is True and not (hints.get("readOnlyHint") and pinned):
         return one("HIGH", "the tool is marked as destructive", tool)
     if hints.get("readOnlyHint") is True and pinned:
@@ -151,9 +154,7 @@ def assess_url(url: str) -> Assessment:
 
 
 def canonical(url: str) -> str:
-    """Return a plain URL in the form that rules match: scheme and host in lower case, and a path, which is at least
-    `/`.
-    """
+    """Return a plain URL in the form that rules match: scheme and host in lower case, and at least `/` as path."""
     result = urlsplit(url)
     query = f"?{result.query}" if result.query else ""
     return f"{result.scheme.lower()}://{result.netloc.lower()}{result.path or '/'}{query}"

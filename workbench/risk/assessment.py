@@ -1,6 +1,6 @@
 """The result of the local rating: parts with their own risk, combined into one assessment.
 
-Also helpers for all ratings: whether a text hides something, and which paths the words of a part may name.
+Also contains helpers for all ratings: whether a text hides something, and which paths the words of a part may name.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from workbench.protocol.risk import Risk, higher
 from workbench.risk.reason import Trait, traits_of
 
 LONGEST_TEXT = 200
-"""How many characters of a command a part quotes at most."""
+"""The maximum number of characters of a command that a part quotes."""
 MOST_REASONS = 6
 NOT_COMPARED = "…"
-"""Placeholder among the files that an action executes, if there are more than are compared."""
+"""Placeholder among the files that an action executes: there are more files, which are not compared."""
 ANY = "/**"
-"""Suffix of a directory that stands for some files below it, known only to the program that will run."""
+"""Suffix of a directory's path; the whole stands for some files below it, which only the program that will run
+knows.
+"""
 
 ENTRY = "found-file"
 """A name in a path that stands for any file or directory there, known only when the command runs."""
@@ -44,50 +46,54 @@ class Part(NamedTuple):
     It has no redirect, pipe, variable, substitution or pattern, and concerns nothing outside the workspace.
     """
     depth: int = 0
-    """How deeply the command is nested inside other commands."""
+    """How deeply the command is nested inside other commands; 0 at the top."""
     deletes: tuple[str, ...] = ()
-    """Paths that it deletes, with everything below them; one that ends in ANY means some files below a directory."""
+    """The paths that it deletes, with everything below them; one that ends in ANY means some files below that
+    directory.
+    """
     changes: tuple[str, ...] = ()
     """Paths whose content it may overwrite; ANY has the same meaning as in `deletes`."""
 
     mentions: tuple[str, ...] = ()
-    """The command's words as patterns, or the string literals of its code.
+    """The command's words as glob patterns, or the string literals of its code.
 
     It may overwrite files with these names too, because nothing known about it rules that out.
     """
     directories: tuple[str, ...] = ()
-    """The directories in which it may run, as far as they are known; relative names in `mentions` start there."""
+    """The directories in which it may run, as far as they are known; relative names in `mentions` are relative to
+    these.
+    """
     is_lost: bool = False
     """Whether the directory in which it runs is unknown; `directories` then contains the workspace."""
     protected: tuple[str, ...] = ()
     """The protected paths that it changes or deletes."""
     opaque: str = ""
-    """A program that it may run in addition to those in its words, known only at run time; "*" means any program."""
+    """A program that it may run in addition to those in its words, if only known at run time; "*" means any program."""
     unplaced: bool = False
     """Whether it uses a path that is unknown until it runs."""
     program: str = ""
     """The name of the program to which its first word links, if that differs from the word."""
     spares: Spares = ""
-    """Which files it does not delete, named after the flags of `git clean`.
+    """The files that it does not delete, named after the flags of `git clean`.
 
     `x` spares tracked files, `-` tracked and ignored files, and `X` all files that git does not ignore. `m` spares
     files that are unchanged since they were committed.
     """
     input: str = ""
-    """The text that it reads, if it is known and is run as code or the command is dangerous."""
+    """The text that it reads as input, if that is known and is run as code, or if the command is dangerous."""
     is_literal: bool = False
-    """Whether the words are `plain` but for the redirects in `redirects` and, if `is_piped`, input from a pipe."""
+    """Whether the words would be `plain` without its `redirects` and, if `is_piped`, its input from a pipe."""
     redirects: tuple[str, ...] = ()
-    """Its redirects to files, each as OPERATOR and quoted path, without those to other descriptors and `/dev/null`."""
+    """Its redirects to files, each as OPERATOR and quoted path, except those to descriptors and `/dev/null`."""
     is_piped: bool = False
     is_redirect: bool = False
-    """Whether it is a redirect to or from a file, of the command before it."""
+    """Whether it is a redirect to or from a file; it belongs to the command before it."""
     is_substituted: bool = False
     """Whether the shell runs it to expand a word of another command."""
 
     @property
     def traits(self) -> Trait:
-        """The traits of the reason for rules and offers, which never read its text."""
+        """The traits of the reason. Rules and offers use these and never read the reason's text."""
         return traits_of(self.reason)
 
 
@@ -98,7 +104,7 @@ class Assessment(NamedTuple):
     reasons: tuple[str, ...] = ()
     parts: tuple[Part, ...] = ()
     server_tool: str = ""
-    """`SERVER/TOOL` with the server's own names, for a server's tool; a rule must use this name to allow it."""
+    """For a tool of an MCP server, `SERVER/TOOL` with the server's own names; a rule must use this name to allow it."""
 
 
 class Findings(NamedTuple):
@@ -134,7 +140,8 @@ def summed(parts: Iterable[Part]) -> Assessment:
 def with_hidden(hidden: str, text: str, assessment: Assessment) -> Assessment:
     """Return the assessment of a text that hides something: HIGH for that reason, followed by the other reasons.
 
-    The reasons of parts below HIGH are included, because what the text does matters as much as what it hides.
+    The other reasons are kept, even if they are below HIGH, because what the text does matters as much as what it
+    hides.
     """
     whole = Part(shortened(text), "HIGH", hidden)
     return Assessment("HIGH", (hidden, *assessment.reasons)[:MOST_REASONS], (whole, *assessment.parts))
@@ -160,7 +167,7 @@ _STROKES = "\u0334-\u0338\u0488\u0489\u20d2-\u20d4\u20e5\u20e6\u20ea\u20eb"
 _DRAWN_OVER = lazy_pattern(f"(?<=\\w)[{_STROKES}]|(?<=[^\\W\\d]|[./_-])[\ufe0e\ufe0f]")
 """Strokes drawn through a letter or digit, and variation selectors after a character that has no variants."""
 _DEPENDS = lazy_pattern(f"[\u200d{_STROKES}\ufe0e\ufe0f]")
-"""Characters that `_JOINER` and `_DRAWN_OVER` judge by the one before."""
+"""Characters that `_JOINER` and `_DRAWN_OVER` judge by the preceding character."""
 _COLORS = lazy_pattern(r"\x1b\[(?:0|1|2|3|4|22|23|24|39|49|[34]\d|9\d|10\d|[34]8;[\d;]+)?(?:;\d+)*m")
 _CONCEALED = lazy_pattern(r"\x1b\[(?:[\d;]*;)?0*8(?:;[\d;]*)?m")
 _MARKUP = lazy_pattern(r"\[@\w+\s*=")
@@ -168,7 +175,9 @@ _PADDING = (" " * 80, "\n" * 20, "\t" * 20)
 
 
 def hides(text: str, *, colors: bool = False) -> str:
-    """Describe briefly what a text hides; empty if it hides nothing. `colors` accepts terminal color codes."""
+    """Describe briefly what a text hides; empty if it hides nothing. With `colors`, terminal color codes are
+    accepted.
+    """
     if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
         return _padded(text)
     if colors and not _CONCEALED.search(text):
@@ -200,7 +209,9 @@ _MOST, _LONGEST = 60, 300
 
 
 def mentioned(part: Part) -> list[str]:
-    """Return the absolute paths or glob patterns that the part's `mentions` may name, except those in its `paths`."""
+    """Return the absolute paths or glob patterns that the part's `mentions` may refer to, except those in its
+    `paths`.
+    """
     bases = [directory.rstrip("/") for directory in part.directories]
     names = list(dict.fromkeys(name for word in part.mentions[:_MOST] for name in _names(word)))[:_MOST]
     paths = dict.fromkeys(name if name.startswith("/") else f"{base}/{name}" for base in bases for name in names)
@@ -213,12 +224,14 @@ def string_literals(code: str) -> tuple[str, ...]:
 
 
 def words_in(text: str) -> list[str]:
-    """Return the words between spaces, quotes, brackets and operators of a shell."""
+    """Return the words between spaces, quotes, brackets and shell operators."""
     return [word for word in _BETWEEN_WORDS.split(text) if word]
 
 
 def _names(word: str) -> Iterator[str]:
-    """Yield everything in a word that may be a file name: the word, a flag's value, a string literal, a URL's end."""
+    """Yield everything in a word that may be a file name: the word, a flag's value, a string literal, the last part of
+    a URL.
+    """
     for piece in _pieces(word):
         name = piece.strip("<>+ ")  # as in Perl's `open`
         if name and len(name) <= _LONGEST and _UNKNOWN not in name and "\n" not in name:
@@ -248,15 +261,16 @@ _WRITES = lazy_pattern(
 
 @lru_cache(maxsize=64)
 def loss_by(code: str) -> Literal["delete", "write", ""]:
-    """Return the possible effect of the code on files, judged by certain words in it; empty without such words."""
+    """Return whether the code may delete or write files, judging by certain words in it; empty without such words."""
     if _DELETES.search(code):
         return "delete"
     return "write" if _WRITES.search(code) else ""
 
 
 def losing(part: Part, code: str, workspace: str) -> Part:
-    """Return the part with the workspace files that its code may delete or overwrite: the files it names, or else any
-    file.
+    """Return the part with the workspace files that its code may delete or overwrite.
+
+    If the code seems to delete or write, these are any files; otherwise those whose names are string literals in it.
     """
     use, everything = loss_by(code), (f"{workspace}{ANY}",)
     if use == "delete":

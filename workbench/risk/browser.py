@@ -1,4 +1,4 @@
-"""Rate browser calls by what each one does and the page on which it acts."""
+"""Rates browser calls by what each call does and the page on which it acts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ _OWN = lazy_pattern(r"localhost|.*\.localhost|127(?:\.\d+){3}|::1", re.IGNORECAS
 def assess_calls(
     code: str, context: PathContext, origin: str = "", elements: Mapping[str, str] = MappingProxyType({})
 ) -> Assessment:
-    """Rate browser calls that start on the page `origin`, whose `elements` are given by id; HIGH if unreadable."""
+    """Rate browser calls that start on the page `origin`, whose `elements` map ids to descriptions; HIGH if
+    unreadable.
+    """
     try:
         calls = parse_calls(code)
     except CallError:

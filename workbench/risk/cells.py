@@ -1,4 +1,4 @@
-"""Rate IPython cells: their Python by what it calls, their magics and shell lines by what they run."""
+"""Rates IPython cells: their Python by what it calls, their magics and shell lines by what they run."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def assess_python(code: str, context: PathContext, directory: str = "") -> Asses
 
 
 def _unreadable(code: str) -> str:
-    """Return why the code is not analyzed; empty if it can be."""
+    """Return why the code cannot be analyzed; empty if it can."""
     return too_long(LONGEST) if len(code) > LONGEST else hides(code)
 
 
@@ -59,7 +59,10 @@ def _not_read(code: str, why: str, context: PathContext) -> Assessment:
 
 
 def _parts(code: str, text: str, context: PathContext, directory: str) -> Iterator[Part]:
-    """Yield the parts of a cell without a cell magic; if it parses as Python, IPython treats it as Python too."""
+    """Yield the parts of a cell without a cell magic.
+
+    A cell that parses as Python is only Python, because IPython treats it as such too.
+    """
     tree = _tree(code)
     if tree is not None:
         yield from _python(code, context, directory, tree)
@@ -82,7 +85,7 @@ def _parts(code: str, text: str, context: PathContext, directory: str) -> Iterat
 
 
 def _as_python(magic: str) -> str:
-    """Return Python code in place of a magic; a change of directory is preserved, because it affects later lines."""
+    """Return Python code to replace a magic; a change of directory is preserved, because it affects later lines."""
     name, _, rest = magic.lstrip("%").partition(" ")
     return f"os.chdir({rest.strip() or '~'!r})" if name in {"cd", "pushd"} else "None"
 
@@ -95,7 +98,7 @@ def _tree(code: str) -> ast.Module | None:
 
 
 def _assigned(line: str) -> re.Match[str] | None:
-    """Return the match of a command or magic whose result is assigned, ignoring those in string literals."""
+    """Return the match of a shell command or magic whose result is assigned, ignoring matches in string literals."""
     for match in _ASSIGNED.finditer(line):
         before = line[: match.start()]
         if before.count("'") % 2 == 0 and before.count('"') % 2 == 0:
@@ -167,7 +170,7 @@ def _magic(line: str, context: PathContext, directory: str) -> Iterator[Part]:
 
 
 def _settled(line: str, name: str, rest: str) -> Part:
-    """Rate a magic that changes the environment of later cells."""
+    """Rate a magic that changes the state of later cells, such as the directory or a variable."""
     variable, _, value = rest.replace("=", " ", 1).strip().partition(" ")
     value = value.strip()
     sets = name in {"env", "set_env"} and variable

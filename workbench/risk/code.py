@@ -1,4 +1,4 @@
-"""Rate code and statements in languages that are not parsed, by the words they contain."""
+"""Rates code and statements in languages that are not parsed, by the words they contain."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def reaches_beyond_data(statement: str) -> bool:
 
 
 _DUMPS: Final = lazy_pattern(r"\s*(?:\.(?:dump|read)\b(?!.*\|)|(?:system|source|tee|pager|edit)\b)", re.I)
-"""Lines matching _META that only print, that only mysql understands, or that read a file rated elsewhere."""
+"""Lines that match _META but only print, are understood only by mysql, or read a file that is rated elsewhere."""
 
 
 def _sql(text: str) -> tuple[Risk, str]:
@@ -150,6 +150,6 @@ STATEMENTS: Final = {name: read for read, names in _BY_KIND.items() for name in 
 
 
 def rated_statements(program: str, text: str) -> Rating:
-    """Return the risk and reason of input to a database, calculator or debugger; LOW for other programs."""
+    """Return the risk and reason of input to a database client, calculator or debugger; LOW for other programs."""
     read = STATEMENTS.get(program)
     return read(text) if read is not None else ("LOW", "")

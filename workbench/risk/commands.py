@@ -1,4 +1,4 @@
-"""Rate a command line: the shell splits it into parts, and the rules for programs rate their words.
+"""Rates a command line: the shell parser splits it into parts, and the rules for programs rate their words.
 
 A part that runs what an earlier part of the line downloaded or decoded is HIGH.
 """
@@ -75,9 +75,9 @@ def _parts(text: str, context: PathContext, directory: str) -> list[Part]:
 
 
 def _repeats_deletions(parts: list[Part]) -> list[Part]:
-    """Return the parts; in a line that repeats itself, deletions become HIGH, except those of build products.
+    """Return the parts; if the line repeats itself (a loop), deletions become HIGH, except those of build products.
 
-    The copies for undoing a deletion are made once, before the line starts.
+    The backups that undo a deletion are made only once, before the line starts.
     """
     if not any(Trait.REPEATS in part.traits for part in parts):
         return parts
@@ -90,7 +90,7 @@ def _repeats_deletions(parts: list[Part]) -> list[Part]:
 
 
 def _through_symlinks(part: Part, context: PathContext) -> Part:
-    """Return the part with the targets of its paths below links that the same line makes."""
+    """Return the part with the targets of its paths that lead through links made by the same line."""
     targets = [
         context.resolved(path) for path in part.paths if any(within(path, symlink) for symlink in context.symlinks)
     ]
@@ -98,7 +98,7 @@ def _through_symlinks(part: Part, context: PathContext) -> Part:
 
 
 def _by_own_names(part: Part, context: PathContext) -> Part:
-    """Return the part with the workspace's own path in place of the container's, for rules and for saving files."""
+    """Return the part with the workspace's own path in place of its path in the container, for rules and backups."""
 
     def placed(paths: Sequence[str]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(map(context.placed, paths)))
@@ -120,9 +120,9 @@ def _by_own_names(part: Part, context: PathContext) -> Part:
 
 
 def runs_downloads(parts: Sequence[Part]) -> list[Part]:
-    """Return the parts; a part that runs a file which an earlier part downloaded or decoded becomes HIGH.
+    """Return the parts; a part that runs a file that an earlier part downloaded or decoded becomes HIGH.
 
-    A part that deletes files after an earlier part encrypted some becomes HIGH too.
+    So does a part that deletes files after an earlier part has encrypted some.
     """
     fetched: set[str] = set()
     result: list[Part] = []

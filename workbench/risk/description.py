@@ -1,4 +1,4 @@
-"""Rate actions described in JSON as `{"kind": …, "input": …}`; used by `ohw risk`."""
+"""Rates actions described in JSON as `{"kind": …, "input": …}`; used by `ohw risk`."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _cell(code: str, context: PathContext) -> Assessment:
 
 
 def _typed(described: Mapping[str, Any], context: PathContext) -> Assessment:
-    """Rate a text that is typed into a program, which is given as its command line."""
+    """Rate a text that is typed into a running program, which is described by its command line."""
     from workbench.risk.terminal_input import Waiting, assess_typed
 
     waiting = Waiting(tuple(shlex.split(str(described["program"]))), context.workspace)
@@ -57,7 +57,7 @@ def _typed(described: Mapping[str, Any], context: PathContext) -> Assessment:
 
 
 def _file(described: Mapping[str, Any], context: PathContext) -> Assessment:
-    """Rate a file action; `setup` may name a link that is assumed to exist, for example `lib -> /somewhere`."""
+    """Rate a file action; `setup` may describe a link to assume, for example `lib -> /somewhere`."""
     link = _LINK.search(str(described.get("setup", "")))
     if link:
         name = link[1] if link[1].startswith("/") else f"{context.workspace}/{link[1]}"
@@ -70,7 +70,7 @@ def _mcp(described: Mapping[str, Any], context: PathContext) -> Assessment:
 
 
 def _terminal(described: Mapping[str, Any], context: PathContext) -> Assessment:
-    """Rate a text that would be shown in the terminal: HIGH if it would have any effect beyond being displayed."""
+    """Rate a text to be shown in the terminal: HIGH if it would do anything beyond being displayed."""
     text = str(described["text"])
     hidden = hides(text, colors=True) or ("would become something to click" if has_markup_action(text) else "")
     return one("HIGH", hidden, text) if hidden else Assessment("LOW")

@@ -52,13 +52,13 @@ _SWITCHES = """
     PERL_UNICODE PERL_HASH_SEED PGPORT PGCONNECT_TIMEOUT PGCLIENTENCODING CARGO_BUILD_JOBS GIT_TERMINAL_PROMPT
     GIT_OPTIONAL_LOCKS GIT_LFS_SKIP_SMUDGE HISTCONTROL
 """
-"""Variables of programs that only switch something on or off, or set an amount."""
+"""Variables that only switch something on or off, or set an amount."""
 _SETTINGS_FILES = """
     GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM BASH_ENV ENV KUBECONFIG NPM_CONFIG_USERCONFIG npm_config_userconfig
     NPM_CONFIG_GLOBALCONFIG npm_config_globalconfig PIP_CONFIG_FILE PYTHONSTARTUP RIPGREP_CONFIG_PATH AWS_CONFIG_FILE
     AWS_SHARED_CREDENTIALS_FILE INPUTRC COVERAGE_RCFILE WGETRC SCREENRC ACKRC
 """
-"""Variables that name a file of settings or of commands to run first; `/dev/null` is an empty one."""
+"""Variables that name a file of settings or of startup commands; with `/dev/null` they name an empty one."""
 _PROXIES = frozenset({f"{kind}_proxy" for kind in ("http", "https", "ftp", "all", "no")})
 _FINE = {
     **dict.fromkeys([*_PROXIES, *map(str.upper, _PROXIES)], ""),
@@ -92,7 +92,9 @@ _FINE = {
     "CC": r"cc|(?:gcc|clang)(?:-\d+)?",
     "CXX": r"c\+\+|(?:g|clang)\+\+(?:-\d+)?",
 }
-"""Variables among those above that are harmless if the value matches; passing one to a program can be MEDIUM."""
+"""Variables among the above that are harmless if the value matches the pattern; passing one to a program can be
+MEDIUM.
+"""
 _FINE_BEGINNINGS = ("GIT_AUTHOR_", "GIT_COMMITTER_")
 _SEARCHED = {"PYTHONPATH": "Python", "NODE_PATH": "node", "RUBYLIB": "ruby"}
 """Variables that list directories to search for code, with the program that searches them."""
@@ -101,10 +103,10 @@ _BEHIND = r"(?:/usr|/opt|/snap|/bin|/sbin|(?:\$HOME|\$\{HOME\}|~)/\.?[\w-]+)(?:/
 
 
 def poisons(name: str, value: str, command: str = "", *, here: bool = False) -> tuple[Risk, str] | None:
-    """Return the risk and reason of setting a variable, or None if it does not affect what other commands do.
+    """Return the risk and reason of setting a variable, or None if that does not affect what other commands do.
 
-    `command` is the one command that gets the variable; if empty, all later commands get it. `here` says that they run
-    inside the workspace.
+    `command` is the one command that gets the variable; if it is empty, all later commands get it. `here` means that
+    they run inside the workspace.
     """
     name = name.partition("[")[0].removesuffix("+")
     if not _POISON.fullmatch(name) or (command and name == ("IFS" if command == "read" else "TMPDIR")):
@@ -125,7 +127,7 @@ def makes_nameref(word: Word) -> bool:
 
 
 def names_in(text: str) -> list[str]:
-    """Return everything in a text that may be the name of a variable."""
+    """Return every string in a text that may be the name of a variable."""
     return re.findall(r"[A-Za-z_]\w*", text)
 
 
@@ -145,7 +147,9 @@ _ANY_VALUE = lazy_pattern(r"DEBUG|PORT|HOST|CI|GIT_(?:AUTHOR|COMMITTER)_\w+")
 
 
 def _is_setting_of(name: str, value: str, command: str) -> bool:
-    """Return whether a variable is named after the program that gets it and may name a file, option or host."""
+    """Return whether the variable's name starts with that of the program that gets it, and it may name a file, option
+    or host.
+    """
     program = _NO_LETTER.sub("", command.rpartition("/")[2]).casefold()
     own = len(program) > 2 and name.replace("_", "").casefold().startswith(program)
     return own and bool(_TELLS.search(value)) and name not in _FINE and not is_harmless_name(name)
@@ -157,7 +161,9 @@ def is_harmless_name(name: str) -> bool:
 
 
 def rated_variable(name: str, value: str, command: str = "") -> tuple[Risk, str]:
-    """Return the risk and reason of passing a variable to a program: LOW if known to be harmless, MEDIUM if unknown."""
+    """Return the risk and reason of passing a variable to a program: LOW if known to be harmless, otherwise at least
+    MEDIUM.
+    """
     result = poisons(name, value, command)
     if result:
         return result
@@ -175,6 +181,8 @@ def rated_variable(name: str, value: str, command: str = "") -> tuple[Risk, str]
 
 @cache
 def _searched(name: str) -> str:
-    """Return a pattern for values that list workspace directories and the variable's previous value."""
+    """Return a pattern for values of a variable that list only workspace directories and the variable's previous
+    value.
+    """
     before = rf"\$(?:{name}|\{{{name}(?::[-+][^}}]*)?\}})"
     return rf"(?:(?:{_HERE}|{before})(?::|\Z))+"

@@ -1,4 +1,4 @@
-"""Rates programs that follow the links below a directory by where these links lead."""
+"""Rates programs that follow the links below a directory, by the targets of these links."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from workbench.risk.symlink_patterns import TooManyMatches, descendant_symlinks
 
 
 def following(context: PathContext, path: str) -> Rating:
-    """Return the risk and reason of reading everything below an absolute path and whatever the links there lead to."""
+    """Return the risk and reason of reading everything below an absolute path, including the targets of links there."""
     real, rating = context.resolved(path), context.reading(path, deep=True)
     if rating[0] != "LOW" or not within(real, context.workspace):
         return rating
@@ -19,7 +19,7 @@ def following(context: PathContext, path: str) -> Rating:
 
 
 def followed(context: PathContext, path: str) -> Sequence[str]:
-    """Return the real paths to which links below a path lead; the workspace if there is too much to look at."""
+    """Return the real paths of the links below a path; only the workspace if there are too many."""
     try:
         return [context.resolved(link) for link in descendant_symlinks(context.resolved(path), context.workspace)]
     except TooManyMatches:

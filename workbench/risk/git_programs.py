@@ -1,7 +1,7 @@
-"""Determines whether a git command that only reads would run a program that the repository names.
+"""Determines whether a read-only git command would run a program that the repository names.
 
-Settings of the user and the system are trusted; those of the repository are not, nor those of its submodules, into
-which `git status` and others look. A setting that no table lists as harmless counts as naming a program.
+Settings of the user and the system are trusted; those of the repository and of its submodules, which `git status` and
+other commands examine, are not. A setting that no table lists as harmless is treated as naming a program.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _HARMLESS: Final = words(
     "gitbutler gitflow github gitlab gitreview graphite hooks hub jira nbdime phabricator review secrets svn "
     "svn-remote tower vscode"
 )
-"""Sections of git, and then of other programs, whose settings make no command that only reads run a program.
+"""Sections of git, then of other programs, whose settings do not make a read-only command run a program.
 
 If such a command fetches objects, see `_FETCHES`.
 """
@@ -53,7 +53,7 @@ _IN_CORE: Final = words(
     "sparsecheckoutcone splitindex sshcommand symlinks trustctime unsetenvvars untrackedcache usereplacerefs "
     "warnambiguousrefs whitespace worktree"
 )
-"""Harmless variables of the section `core`; `_hooks` looks at the directory of hooks."""
+"""Harmless variables of the section `core`; the hooks directory is checked by `_hook`."""
 _LFS: Final = {
     "clean": "git-lfs clean -- %f",
     "smudge": "git-lfs smudge -- %f",
@@ -67,7 +67,7 @@ _IN_DRIVERS: Final = words("binary xfuncname funcname cachetextconv wordregex al
 _IN_GPG: Final = words("format mintrustlevel ssh.allowedsignersfile ssh.revocationfile")
 _LFS_RUNS: Final = lazy_pattern(r"(?:customtransfer|extension)\.")
 _PROMISES: Final = lazy_pattern(r"remote\..*\.(?:promisor|partialclonefilter)|extensions\.partialclone", re.DOTALL)
-"""With one of these, a command that reads may fetch missing objects."""
+"""Matches the settings with which even a read-only command may fetch missing objects."""
 _FETCHES: Final = lazy_pattern(
     r"core\.(?:askpass|gitproxy|sshcommand)|credential\..*|http\..*|protocol\..*|ssh\..*|url\..*|"
     r"remote\..*\.(?:uploadpack|receivepack|vcs|proxy|proxyauthmethod)",
@@ -76,23 +76,23 @@ _FETCHES: Final = lazy_pattern(
 """Settings that decide which programs a fetch runs."""
 _PLAIN_URL: Final = lazy_pattern(r"(?:https?|ssh)://[\w@.:/~+%-]*|[\w.-]+@[\w.-]+:[\w./~-]*")
 _RELATIVE: Final = lazy_pattern(r"!?\s*[\"']?(?!/|~)[^\s=]*/")
-"""A program with a path relative to the working directory, so the repository provides it."""
+"""Matches a program with a path relative to the working directory, which the repository therefore provides."""
 _HOOK: Final = "post-index-change"
-"""The hook that even reading commands run, because they refresh the index."""
+"""The hook that even read-only commands run, because they refresh the index."""
 UNKNOWN: Final = "its settings, or those of its submodules, are more than can be checked"
 
 
 class GitPrograms(NamedTuple):
-    """The programs that a repository can make git run in commands that only read."""
+    """The programs that a repository can make git run in read-only commands."""
 
     reason: str = ""
-    """Why a program may run that is neither git's nor named by the user's own settings; empty if none may."""
+    """Why a program may run that is neither git's own nor named by the user's settings; empty if none may."""
     aliases: frozenset[str] = frozenset()
-    """Names that the repository gives to commands, in lower case; they replace only commands that are not installed."""
+    """The repository's aliases in lower case; an alias takes effect only if no command with that name is installed."""
 
 
 def programs_named(directory: str, workspace: str, home: str) -> GitPrograms:
-    """Return the programs that the repository around a directory can make git run in commands that only read."""
+    """Return the programs that the repository around a directory can make git run in read-only commands."""
     waiting = [(candidate, candidate.work_tree) for candidate in repositories(directory)]
     examined: set[str] = set()
     aliases: set[str] = set()
@@ -111,7 +111,7 @@ def programs_named(directory: str, workspace: str, home: str) -> GitPrograms:
 
 
 def _named(files: Sequence[SettingsFile]) -> Iterator[str]:
-    """Yield a reason for each setting that may make a reading command run a program that is not one of the user's."""
+    """Yield a reason for each setting that may make a read-only command run a program that is not one of the user's."""
     own = [file.settings for file in files if not file.is_of_user]
     fetches = any(map(_promises, own))
     for settings in own:
@@ -130,7 +130,7 @@ def _harmful(settings: tuple[GitSetting, ...]) -> Sequence[GitSetting]:
 
 @lru_cache(maxsize=64)
 def _promises(settings: tuple[GitSetting, ...]) -> bool:
-    """Return whether the settings say that objects are missing, which git then fetches."""
+    """Return whether the settings say that objects may be missing, which git then fetches."""
     return any(_PROMISES.fullmatch(setting.key) for setting in settings)
 
 
@@ -146,7 +146,7 @@ def _reason(setting: GitSetting) -> str:
 
 
 def _is_harmless(setting: GitSetting) -> bool:
-    """Return whether git ignores the setting, or runs nothing because of it, in a command that only reads."""
+    """Return whether, in a read-only command, git ignores the setting or runs nothing because of it."""
     section, _, name = setting.key.partition(".")
     check = _CHECKS.get(section)
     value = "true" if setting.value is None else setting.value.strip()
@@ -180,18 +180,20 @@ _CHECKS: Final[Mapping[str, Callable[[str, str], bool]]] = {
     "help": lambda name, value: name != "browser",
     **dict.fromkeys(("browser", "gvfs", "hook", "man", "web"), lambda name, value: False),
 }
-"""Sections with some harmless settings, each with the function that recognizes these by name and value."""
+"""Sections with some harmless settings, each with the function that returns whether a name and value are harmless."""
 
 
 def _is_for_fetching(setting: GitSetting) -> bool:
-    """Return whether the setting may let git fetch with programs other than its own."""
+    """Return whether the setting may make a fetch use programs other than git's own."""
     if re.fullmatch(r"remote\..*\.(?:url|pushurl)", setting.key, re.DOTALL):
         return not _PLAIN_URL.fullmatch(setting.value or "")
     return bool(_FETCHES.fullmatch(setting.key))
 
 
 def _hook(repository: Repository, files: Iterable[SettingsFile], workspace: str) -> str:
-    """Return a reason if reading commands run a hook of the repository that is not in the user's own directories."""
+    """Return a reason if read-only commands would run a hook that the repository provides; otherwise an empty
+    string.
+    """
     directories = [f"{repository.common}/hooks"]
     for file in files:
         for path in (each for setting in file.settings for each in setting.hooks_paths):

@@ -1,7 +1,7 @@
 """Finds the repository that git would use in a directory, its settings, and the repositories nested in it.
 
-Nothing is executed. Every look at the file system is recorded (see `recorded_stat`), so a rating that depends on it can
-be reused.
+Nothing is executed. Each access to the file system is recorded (see `recorded_stat`), so a rating that depends on it
+can be reused while nothing has changed.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _MOST_INCLUDES: Final = 20
 _LONGEST_INDEX: Final = 100_000_000
 _INDEX_HEADER: Final = 12
 _ENTRY_STAT: Final = 40
-"""The bytes of an entry in the index before its hash; the mode is in bytes 24 to 27."""
+"""The number of bytes of an index entry before its hash; the mode is in bytes 24 to 27."""
 _MODE: Final = 24
 _ALIGNMENT: Final = 8
 _GITLINK: Final = b"\0\0\xe0\0"
 _HASHES: Final = (20, 32)
 _LAST_PLAIN_VERSION: Final = 3
-"""The last version of the format that does not compress names."""
+"""The last version of the index format that does not compress names."""
 _SPLIT: Final = lazy_pattern(rb"link(....)", re.DOTALL)
 _NOT_READ: Final = "\0"
 
@@ -36,9 +36,9 @@ class Repository(NamedTuple):
     """A directory that git may use as a repository."""
 
     git: str
-    """The directory of the work tree's own files."""
+    """The git directory of this work tree."""
     common: str
-    """The directory shared by all work trees."""
+    """The git directory that all work trees of the repository share."""
     work_tree: str
     """The top directory of the work tree; for a bare repository, the repository itself."""
 
@@ -49,7 +49,7 @@ class Repository(NamedTuple):
 
     @property
     def is_valid(self) -> bool:
-        """Whether git uses it; otherwise git looks for another repository further up."""
+        """Whether git accepts it; otherwise git looks for another repository further up."""
         is_whole = all(recorded_stat.is_directory(f"{self.common}/{name}") for name in ("objects", "refs"))
         return is_whole and bool(_HEAD.match(recorded_stat.text(f"{self.git}/HEAD")))
 
@@ -60,11 +60,11 @@ class SettingsFile(NamedTuple):
     path: str
     settings: tuple[git_settings.GitSetting, ...]
     is_of_user: bool
-    """Whether the file belongs to the user or the system instead of the repository."""
+    """Whether the file belongs to the user or the system, and not to the repository."""
 
 
 def repositories(directory: str) -> Iterator[Repository]:
-    """Yield the repositories that git may use in the directory, up to the first that is certainly valid."""
+    """Yield the directories that git may use as the repository, up to the first that is certainly valid."""
     while True:
         for candidate in _candidates(directory):
             yield candidate
@@ -97,12 +97,11 @@ def _candidates(directory: str) -> Iterator[Repository]:
 
 
 def settings_files(repository: Repository, workspace: str, home: str) -> tuple[list[SettingsFile], bool]:
-    """Return the settings files that git reads in the repository, those of the user first, with the files that they
-    include.
+    """Return the settings files that git reads in the repository, with the files that they include, the user's first.
 
-    A file that does not exist is listed too, without settings. Conditions of includes are ignored. Also returns whether
-    these are all: False if there are too many, or one is too long. A file in the workspace that the user's settings
-    include is treated as the repository's, because it is not under the user's control alone.
+    Also returns whether the list is complete: False if there are too many files or one is too long. A missing file is
+    listed too, without settings. Conditions of includes are ignored. A file in the workspace that the user's settings
+    include is treated as the repository's, because the user does not control it alone.
     """
     waiting = [(path, True) for path in _user_files(home)]
     waiting += [(f"{repository.common}/config", False), (f"{repository.git}/config.worktree", False)]
@@ -137,7 +136,9 @@ def _join(directory: str, path: str) -> str:
 
 
 def nested_work_trees(repository: Repository, work_tree: str) -> Sequence[str] | None:
-    """Return the work trees of the submodules in the repository's index, which git looks into; None if unknown."""
+    """Return the work trees of the submodules in the repository's index, which git examines; None if the index cannot
+    be read.
+    """
     answer = recorded_stat.ask(_GITLINKS, f"{repository.git}/index")
     if answer == _NOT_READ:
         return None
@@ -160,7 +161,7 @@ def _gitlinks(index: bytes) -> str:
 
 
 def _is_split(index: bytes) -> bool:
-    """Return whether the entries are in another file, which an extension of the index names."""
+    """Return whether the entries are in another file, as an extension of the index says."""
     for match in _SPLIT.finditer(index):
         end = match.end() + int.from_bytes(match[1], "big")
         if end + min(_HASHES) <= len(index) and (len(index) - end in _HASHES or index[end : end + 4].isalpha()):

@@ -1,4 +1,4 @@
-"""Parses git settings as git does; determines which paths they name and which changes to them are harmless.
+"""Parses git settings as git does; determines which paths they name, and which changes to them are harmless.
 
 The grammar follows `config.c` in git; `tests/risk/test_git_settings.py` compares the parser with the installed git.
 """
@@ -27,20 +27,22 @@ _INCLUDES = lazy_pattern(r"include\.path|includeif\..*\.path", re.DOTALL)
 _OPTIONAL: Final = ":(optional)"
 _PREFIX: Final = "%(prefix)/"
 _PREFIXES: Final = ("/usr", "/usr/local", "/opt/homebrew", "/opt/local")
-"""The directories that `%(prefix)` may mean: where git was installed."""
+"""The directories that `%(prefix)` may stand for, one of which is where git was installed."""
 
 
 class GitSetting(NamedTuple):
-    """One setting: its key in the form `section.variable` or `section.subsection.variable`, and its value."""
+    """One setting: its key, `section.variable` or `section.subsection.variable`, and its value."""
 
     key: str
-    """Section and variable are in lower case; the subsection is as written, unless it was written after a dot."""
+    """Section and variable are in lower case; so is a subsection that was written after a dot, otherwise it is as
+    written.
+    """
     value: str | None
     """None for a variable without `=`, which means true."""
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The paths that the value may stand for; versions of git differ in how they read a few of them."""
+        """The paths that the value may mean; versions of git interpret a few values differently."""
         value = self.value or ""
         if not value:
             return ()
@@ -51,7 +53,7 @@ class GitSetting(NamedTuple):
 
     @property
     def hooks_paths(self) -> tuple[str, ...]:
-        """The directories of hooks that the setting names; a relative path starts at the working tree."""
+        """The hook directories that the setting names; a relative path is relative to the work tree."""
         return self.paths if self.key == "core.hookspath" else ()
 
 
@@ -72,7 +74,7 @@ _ESCAPE: Final = lazy_pattern(r'\\([tbn"\\\n])')
 _TOKEN: Final = lazy_pattern(
     r'([^ \t\r\n"\\;#]+)|([ \t\r]+)|(\\[tbn"\\\n])|"((?:[^"\\\n]|\\[tbn"\\\n])*)"|(?:[;#][^\n]*)?(\n)'
 )
-"""A piece of a value: plain text, spaces, an escape, a quoted text, or the end of the line."""
+"""Matches a piece of a value: plain text, spaces, an escape, a quoted text, or the end of the line."""
 
 
 @lru_cache(maxsize=64)
@@ -102,7 +104,7 @@ def parsed(text: str) -> ParsedSettings:
 
 
 def _value(text: str, position: int) -> tuple[str, int] | None:
-    """Return the value that starts at the position, and where it ends; None if git refuses it."""
+    """Return the value that starts at the position, and its end; None if git rejects it."""
     value = spaces = ""
     while token := _TOKEN.match(text, position):
         position = token.end()
@@ -118,13 +120,15 @@ def _value(text: str, position: int) -> tuple[str, int] | None:
 
 
 def hooks_paths(text: str) -> Iterator[str]:
-    """Yield the hooks directories that the settings name; a relative path starts at the working tree."""
+    """Yield the hook directories that the settings name; a relative path is relative to the work tree."""
     for setting in parsed(text).settings:
         yield from setting.hooks_paths
 
 
 def included(text: str) -> Iterator[str]:
-    """Yield the settings files that are included under any condition; a relative path starts at the includer."""
+    """Yield the settings files that are included, under any condition; a relative path is relative to the including
+    file.
+    """
     for setting in _includes(text):
         yield from setting.paths
 
@@ -135,7 +139,9 @@ def _includes(text: str) -> Sequence[GitSetting]:
 
 
 def is_harmless(before: bytes, after: bytes) -> bool:
-    """Return whether no changed setting can make git run a program or send commits elsewhere."""
+    """Return whether no changed setting can make git run a program or send commits elsewhere; `before` and `after` are
+    files.
+    """
     old, new = _values(before), _values(after)
     if old is None or new is None:
         return False
@@ -155,7 +161,7 @@ def is_harmless(before: bytes, after: bytes) -> bool:
 
 
 def _values(content: bytes) -> dict[str, tuple[str, ...]] | None:
-    """Return the values of each setting, or None if git would refuse the file."""
+    """Return the values of each setting by key, or None if git would reject the file."""
     settings, is_complete = parsed(content.decode(errors="surrogateescape"))
     values: dict[str, tuple[str, ...]] = {}
     for key, value in settings:

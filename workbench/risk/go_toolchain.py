@@ -1,4 +1,4 @@
-"""Determines whether `go` would download and run another release of Go, because a go.mod or go.work requires a newer
+"""Determines whether `go` would download and run another release of Go, because go.mod or go.work requires a newer
 one.
 """
 
@@ -15,7 +15,7 @@ from workbench.lazy_pattern import lazy_pattern
 _ASKED: Final = lazy_pattern(r"^[ \t]*(?:go[ \t]+|toolchain[ \t]+go)(?P<version>\d+(?:\.\d+)*)(?P<rest>\S*)", re.M)
 _INSTALLED: Final = lazy_pattern(r"go(\d+(?:\.\d+)*)\s")
 _SWITCHES: Final = (1, 21)
-"""The first release that downloads others."""
+"""The first release of Go that downloads other releases."""
 
 
 def downloaded_release(directory: str) -> str:
@@ -47,7 +47,7 @@ def _files(directory: str) -> Iterator[str]:
 
 
 def _installed() -> tuple[int, ...]:
-    """Return the version of the first `go` in PATH; zero if there is none, or its version is not known."""
+    """Return the version of the first `go` in PATH; (0,) if there is none or its version is unknown."""
     for directory in os.environ.get("PATH", "").split(":"):
         program = f"{directory}/go"
         if directory.startswith("/") and recorded_stat.is_file(program):

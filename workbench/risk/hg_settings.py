@@ -1,4 +1,4 @@
-"""Determines whether the settings of a Mercurial repository run programs: as hooks, extensions, aliases or tools."""
+"""Determines whether the settings of a Mercurial repository run programs, as hooks, extensions, aliases or tools."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def program_named(directory: str) -> str:
 
 
 def _is_harmless(text: str) -> bool:
-    """Return whether the settings only name remotes and the user, and how diffs look."""
+    """Return whether the settings only name remotes and the user, and the format of diffs."""
     is_ui = True
     for line in text.split("\n"):
         if section := _SECTION.fullmatch(line):

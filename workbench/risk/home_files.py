@@ -1,4 +1,4 @@
-"""Files of the home directory that a shell, a desktop or a program reads when it starts, and that can make it run code.
+"""Files in the home directory that a shell, desktop or program reads at its start, and that can make it run code.
 
 They are protected in every mode, and compared before and after each action.
 """
@@ -37,7 +37,7 @@ PROGRAM_SETTINGS = {
     }.items()
     for path in sorted(_words(paths))
 }
-"""Paths below a home directory, with everything below them; compared ignoring case."""
+"""Paths below a home directory, each standing for everything below it too, with reasons; compared ignoring case."""
 
 HOME_FILES = _words(
     ".terraformrc .bundle/config .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .kshrc "
@@ -94,4 +94,4 @@ TOOLCHAINS = _words(
     ".local/share/uv/python .local/share/mise/installs .pyenv/versions .rustup/toolchains .nvm/versions .asdf/installs "
     ".sdkman/candidates .rbenv/versions"
 )
-"""Directories below home with programs of a published release; virtual environments link to them."""
+"""Directories below home that contain programs of published releases; virtual environments link to these."""

@@ -1,4 +1,4 @@
-"""Rate reading, writing or deleting a path, with links resolved and case ignored."""
+"""Rates reading, writing or deleting a path, with links resolved and case ignored."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from workbench.risk.symlink_patterns import TooManyMatches, descendant_symlinks,
 
 
 def words(text: str, between: str | None = None) -> frozenset[str]:
-    """Split a text into a set of words, for tables."""
+    """Split a text into a set of words; used to write tables."""
     return frozenset(text.split(between))
 
 
@@ -52,7 +52,7 @@ _PUBLIC = ("/usr", "/lib", "/lib64", "/bin", "/sbin", "/etc", "/opt", "/sys", "/
 _PUBLIC_PROC = words("cpuinfo meminfo version uptime loadavg stat filesystems mounts")
 _REMEMBERED = 2_048
 _MOST_SYMLINKS = 40
-"""How many links the kernel follows in one path; see path_resolution(7)."""
+"""The number of links that the kernel follows in one path; see path_resolution(7)."""
 _OF_A_PROCESS = lazy_pattern(r"/dev/fd/|/proc/(?:self|thread-self|\d+)/(?:fd|cwd|root|exe|task|map_files)")
 _USUAL_DESCRIPTORS = frozenset({"0", "1", "2", "63"})
 """The three standard descriptors of a process, and the one that process substitution uses."""
@@ -63,7 +63,7 @@ _TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp", "/var/folders", "/
 
 @dataclass(frozen=True)
 class PathContext:
-    """The directories on which a rating depends; `symlinks` (path -> target) are assumed in addition to real ones."""
+    """The directories on which a rating depends; the links in `symlinks` (path -> target) are assumed to exist."""
 
     workspace: str
     home: str
@@ -71,36 +71,35 @@ class PathContext:
     container_path: str = ""
     """A second path of the workspace, in the container in which the action runs; see `in_container`."""
     granted: tuple[str, ...] = ()
-    """Real paths of directories besides the workspace that the user lets the action write."""
+    """Real paths of directories outside the workspace that the user lets the action write to."""
     cached: dict[str, str] | None = field(default=None, compare=False, repr=False)
-    """Cache of real paths, used while one action is rated; None disables it."""
+    """Cache of real paths while one action is rated; None disables it."""
     facts: dict[str, Any] | None = field(default=None, compare=False, repr=False)
-    """Cache of the results of `once`, used in the same way."""
+    """Cache of the results of `once` while one action is rated; None disables it."""
 
     def remembering(self) -> PathContext:
         """Return a copy that caches real paths; use it for one action only, because links may change afterwards."""
         return replace(self, symlinks=dict(self.symlinks), cached={}, facts={})
 
     def in_container(self, path: str) -> PathContext:
-        """Return a copy for an action in a container that has the workspace at `path` too; empty for no such path."""
+        """Return a copy for an action in a container that has the workspace at `path` too, unless `path` is empty."""
         return replace(self, container_path=path) if path != self.container_path else self
 
     def granting(self, directories: tuple[str, ...]) -> PathContext:
-        """Return a copy for an action that may write these directories besides the workspace."""
+        """Return a copy for an action that may write to these directories outside the workspace."""
         return replace(self, granted=directories) if directories != self.granted else self
 
     def by_own_name(self, path: str) -> str:
-        """Return an absolute path without `..` with the workspace's own path in place of the container's."""
+        """Return an absolute path without `..`, with the workspace's own path in place of the container's."""
         return by_own_name(path, self.workspace, self.container_path)
 
     def placed(self, path: str) -> str:
-        """Return an absolute path by the workspace's own name; one with `..` as far as links determine it."""
+        """Return an absolute path by the workspace's own name; links before a `..` are resolved."""
         return self.by_own_name(self._walked(path)) if self.container_path else path
 
     def _walked(self, path: str) -> str:
-        """Return a path in the container without `..`, each of which leads up from where the links before it lead.
-
-        The container's path of the workspace has another directory above it than the own one.
+        """Return a path in the container without `..`: each leads to the parent of what the path before it resolves to.
+        The workspace has another parent in the container than on this machine.
         """
         if ".." not in path.split("/"):
             return path
@@ -119,7 +118,7 @@ class PathContext:
         return real.rpartition("/")[0]
 
     def once(self, name: str, fact: Callable[[], F]) -> F:
-        """Return the result of `fact`, a question about the file system, computed once for each action and name."""
+        """Return the result of `fact`, a question about the file system that is answered once per action and name."""
         if self.facts is None:
             return fact()
         if name not in self.facts:
@@ -128,8 +127,8 @@ class PathContext:
         return result
 
     def assume(self, link: str, target: str | None) -> None:
-        """Treat `link` as a link to `target`, or as no link if `target` is None; call this only on a copy from
-        `remembering`.
+        """Treat `link` as a link to `target`, or as no link if that is None; call this only on a copy
+        (`remembering`).
         """
         others = {name: leads for name, leads in self.symlinks.items() if name != link}
         object.__setattr__(self, "symlinks", others if target is None else {**others, link: target})
@@ -173,7 +172,7 @@ class PathContext:
         return recorded_stat.real_path(path) if recorded_stat.is_link(path) else path
 
     def reading(self, path: str, *, deep: bool = False) -> Rating:
-        """Return the risk and reason of reading an absolute path; `deep` says that everything below it is read too."""
+        """Return the risk and reason of reading an absolute path; with `deep`, of reading everything below it too."""
         real = self.resolved(path)
         if is_secret(real) or (path != real and is_secret(path)):
             return "HIGH", READS_SECRETS
@@ -197,7 +196,9 @@ class PathContext:
         return self.led_to(chain(assumed, descendants))
 
     def led_to(self, symlinks: Iterable[str], *, deep: bool = False) -> Rating:
-        """Return the highest risk of reading anything outside the workspace to which links lead, with its reason."""
+        """Return the highest risk, with its reason, of reading any target of these links that is outside the
+        workspace.
+        """
         rating: Rating = ("LOW", "")
         try:
             for target in (path for path in map(self.resolved, symlinks) if not within(path, self.workspace)):
@@ -208,10 +209,8 @@ class PathContext:
         return rating
 
     def listing(self, path: str) -> Rating:
-        """Return the risk and reason of reading names, sizes and dates at an absolute path, but no content.
-
-        Outside the workspace, names and sizes may be listed without asking, except in a directory that contains secrets
-        or belongs to another user. Reading content there asks the user, unless the path is public (`_PUBLIC`).
+        """Return the risk and reason of reading names, sizes and dates at an absolute path, but no content. Outside the
+        workspace, this is LOW where reading is MEDIUM, except in home directories of other users.
         """
         risk, reason = self.reading(path)
         real = self.resolved(path)
@@ -250,9 +249,8 @@ class PathContext:
         return "HIGH", outside
 
     def deleting(self, path: str, *, deep: bool = False) -> Rating:
-        """Return the risk and reason of deleting an absolute path, which may contain a pattern.
-
-        `deep` says that everything below it is deleted too.
+        """Return the risk and reason of deleting an absolute path, which may be a glob; with `deep`, with all below
+        it.
         """
         risk, reason = self._changing(path, "deletes outside the workspace")
         if risk == "HIGH":
@@ -270,13 +268,17 @@ class PathContext:
         )
 
     def protects(self, path: str, *, deep: bool = False) -> bool:
-        """Return whether writing to the path needs approval in every mode; `deep` if all below it changes too."""
+        """Return whether writing to the path needs approval in every mode; with `deep`, everything below it changes
+        too.
+        """
         real = self.resolved(path)
         holds_workspace = within(self.workspace, real) or within(self.container_path, real)
         return bool(self._protection(path, real)) or (deep and holds_workspace)
 
     def _protection(self, path: str, real: str) -> str:
-        """Return why a path is protected: by its name, its real path, or another name of that; empty if it is not."""
+        """Return why a path is protected, by its name, its real path or another name of the file; empty if it is
+        not.
+        """
         return self.once(f"protection\0{path}\0{real}", lambda: self._find_protection(path, real))
 
     def _find_protection(self, path: str, real: str) -> str:
@@ -295,14 +297,16 @@ class PathContext:
         return ProtectedTargets(self.resolved(self.workspace), self.resolved(self.home), _SYMLINKS)
 
     def shares(self, path: str) -> bool:
-        """Return whether the file has several hard links: a write changes the file under all of them."""
+        """Return whether the path is a file with several hard links, all of which a write changes."""
         real = self.resolved(path)
         return self.once(
             f"shares\0{real}", lambda: recorded_stat.link_count(real) > 1 and not recorded_stat.is_directory(real)
         )
 
     def may_be_reverted(self, path: str) -> bool:
-        """Return whether a revert may write the file: only unprotected workspace files, because a log may be forged."""
+        """Return whether a revert may write the file: only unprotected workspace files, because the log may be
+        forged.
+        """
         return path.startswith("/") and within(self.resolved(path), self.workspace) and not self.protects(path)
 
     def _holds_secrets(self, real: str) -> bool:
@@ -314,7 +318,7 @@ _OWN_VARIABLES = ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", 
 
 @lru_cache(maxsize=4)
 def _own_directories(*values: str | None) -> tuple[str, ...]:
-    """Return the directories, ending with `/`, in which we keep settings, sessions, approvals and sockets."""
+    """Return the directories, each ending with `/`, of our settings, sessions, approvals and sockets."""
     variables = {name: value for name, value in zip(_OWN_VARIABLES, values, strict=True) if value is not None}
     locations = Locations.from_environment(variables)
     return tuple(f"{each}/" for each in (locations.config, locations.data, locations.state, locations.runtime))

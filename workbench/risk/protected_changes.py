@@ -1,4 +1,4 @@
-"""Finds the protected files that changed between two scans, except for changes that cannot make a program run."""
+"""Finds the protected files that changed between two scans, ignoring changes that cannot make a program run."""
 
 from __future__ import annotations
 
@@ -86,9 +86,8 @@ def _only_adds_lines(change: PathChange) -> bool:
 
 
 def _is_inert_activation(change: PathChange) -> bool:
-    """Return whether a change in an environment's `bin` is harmless.
-
-    That is a deleted file, one in a new directory, or a link to an interpreter outside the project.
+    """Return whether a change in an environment's `bin` is harmless: a deleted file, a file in a new directory, or a
+    link to an interpreter outside the project.
     """
     if change.after is None or change.is_in_new_directory:
         return True
@@ -125,9 +124,9 @@ _INSTALLED_LINE: Final = lazy_pattern(
     r"import os; ?var = 'SETUPTOOLS_USE_DISTUTILS'; ?enabled = os\.environ\.get\(var, 'local'\) == 'local'; ?"
     r"enabled and __import__\('_distutils_hack'\)(?:\.add_shim\(\))?; ?"
 )
-"""Lines of code in `.pth` files that installers write: of virtualenv, editable installs and setuptools."""
+"""Matches lines of code that installers write to `.pth` files: virtualenv, editable installs and setuptools."""
 _LIBRARIES: Final = lazy_pattern(r"(?:/\.[tn]ox)?/[^/]+/[lL]ib(?:/py[^/]*)?/site-packages/[^/]*\Z")
-"""The path of a `.pth` file from the directory of the project on."""
+"""Matches the path of a `.pth` file relative to the project."""
 
 
 def _only_adds_paths(content: bytes | None, path: str) -> bool:
@@ -145,7 +144,7 @@ def _only_adds_paths(content: bytes | None, path: str) -> bool:
 
 
 def _is_of_new_worktree(change: PathChange) -> bool:
-    """Return whether the file is as `git worktree add` writes it: the path of its repository or of a `.git`."""
+    """Return whether the file is what `git worktree add` writes: the path of its repository, or of a `.git`."""
     directory, _, name = change.path.rpartition("/")
     content = change.after.content if change.after else None
     written = rb"\.\./\.\.\n?" if name == "commondir" else rb"[^\0\n]+/\.git\n?"

@@ -20,9 +20,9 @@ PASSED_OVER: Final = words(
 _WITHOUT_CLONES: Final = words(
     "node_modules __pycache__ .pytest_cache .mypy_cache .ruff_cache .hypothesis site-packages lib lib64 bin include"
 )
-"""Those of `PASSED_OVER`, and directories in them, in which no tool clones repositories."""
+"""Those of `PASSED_OVER`, and directories in them, in which tools do not clone repositories."""
 _DEEPEST_CLONE: Final = 3
-"""How many directories below one of `PASSED_OVER` a cloned repository may be."""
+"""The maximum depth of a cloned repository below a directory in `PASSED_OVER`."""
 _ENVIRONMENTS: Final = words(".venv venv .tox .nox")
 _BARE: Final = frozenset({"HEAD", "objects", "refs"})
 """Names in every git directory, including that of a bare repository."""
@@ -55,17 +55,21 @@ Scope: TypeAlias = Literal[
     "names",
     "unlisted",
 ]
-"""How a directory is searched: `tree` for protected names, `all` for every file, also below it, `hooks` for every file,
-`beginning` as the target of a link such as `.github`, `git` as a git directory, `modules` as a directory of git
-directories, `venv` as an environment of Python or a directory of those, `prefix` as an installation of Python,
-`prefixes` as a directory of those, `libraries`, `site` and `activation` as directories in them, `clones` for
-repositories that tools have cloned, `programs` as a directory of PATH, `replacing` as one in the workspace, of which
-only programs count that replace others, `names` as a directory of PATH of which only the names are compared.
+"""How a directory is searched.
+
+`tree`: for protected names. `all`: every file, recursively. `hooks`: every file. `beginning`: as the target of a link
+such as `.github`. `git`: as a git directory; `modules`: as a directory of git directories. `venv`: as a Python
+environment or a directory of these; `prefix`: as a Python installation; `prefixes`: as a directory of these;
+`libraries`, `site` and `activation`: as directories in these. `clones`: for repositories that tools have cloned.
+`programs`: as a directory of PATH; `replacing`: as one in the workspace, of which only programs that hide others are
+compared; `names`: as one of which only the names are compared.
 """
 
 
 def is_near(path: str, scope: Scope) -> bool:
-    """Return whether the directory may hold protected files; it is searched first, before a limit is reached."""
+    """Return whether the directory may contain protected files; such directories are searched first, before a limit is
+    reached.
+    """
     name = path.rpartition("/")[2].casefold()
     return scope not in ("tree", "clones") or (scope == "tree" and name in CODE_BEGINNINGS)
 
@@ -114,7 +118,7 @@ def _all(path: str, listed: list[Entry], workspace: str) -> tuple[list[str], Chi
 
 
 def _beginning(path: str, listed: list[Entry], workspace: str) -> tuple[list[str], Children]:
-    """Return the protected entries of a directory that has a name such as `.github` only through a link."""
+    """Return the protected entries of a directory that is called by a name such as `.github` only through a link."""
     files: list[str] = []
     children: Children = []
     for name, is_directory, is_link in listed:

@@ -26,18 +26,18 @@ from workbench.risk.protected_state import NAME_ONLY, PathState, state_of
 from workbench.risk.protected_targets import note_symlinks
 
 MOST_DIRECTORIES: Final = 3_000
-"""How many directories without protected files each scan visits, those nearest to the workspace first."""
+"""The number of directories without protected files that each scan visits, nearest to the workspace first."""
 MOST_NEW_DIRECTORIES: Final = 5_000
-"""How many directories one scan may list for the first time."""
+"""The number of directories that one scan may list for the first time."""
 MOST_CLONES: Final = 400
-"""How many directories made by tools each scan searches for repositories."""
+"""The number of tool-made directories that each scan searches for repositories."""
 MOST_FILES: Final = 1_000
-"""How many protected files are read; further files, up to MOST_STATS, are compared by their stat."""
+"""The number of protected files whose content is read; further files, up to MOST_STATS, are compared by their stat."""
 MOST_STATS: Final = 20_000
 MOST_PROGRAMS: Final = 200
-"""The maximum number of programs of one directory of PATH that are compared; of more, only the names are."""
+"""The number of programs in one directory of PATH that are compared; if there are more, only their names are."""
 MOST_SYMLINKS: Final = 3
-"""How many links to directories are followed on one path."""
+"""The number of links to directories that are followed in one path."""
 _UNLISTED: Final = "unlisted"
 """The scope of a directory that was not searched completely, because of a limit."""
 Directory: TypeAlias = tuple[str, Scope]
@@ -127,11 +127,12 @@ class ProtectedFiles:
         pythons: Iterable[Directory] = (),
         system_programs: Iterable[str] = (),
     ) -> None:
-        """Take the user's configuration directory as `config`, further protected settings files as `settings`,
-        directories in which shells look for programs as `programs`, and our own data and logs, not searched, as `own`.
+        """Prepare the scans; nothing is read yet.
 
-        `pythons` are directories outside the workspace in which Python has libraries. Of directories of `programs` in
-        the workspace, only programs are compared that are named like those in the directories `system_programs`.
+        `config` is the user's configuration directory, `settings` are further protected settings files, `programs` are
+        the directories in which shells look for programs, `own` are our data and logs, which are not searched, and
+        `pythons` are directories outside the workspace with Python libraries. In directories of `programs` inside the
+        workspace, only programs with the name of one in `system_programs` are compared.
         """
         self._workspace = real_path(workspace)
         self._home = real_path(home)
@@ -289,7 +290,7 @@ class ProtectedFiles:
         return scope != "clones" or remaining["clones"] >= 0
 
     def _forget_most(self, visited: Iterable[Directory]) -> None:
-        """Skip, from now on, directories beyond MOST_DIRECTORIES that have no protected file in or below them."""
+        """From now on, skip directories beyond MOST_DIRECTORIES that have no protected files in or below them."""
         plain = [path for path, scope in visited if scope == "tree"]
         if len(plain) > MOST_DIRECTORIES:
             self._search = None

@@ -10,7 +10,7 @@ from typing import Final, Literal, NamedTuple
 from workbench.files.stat_keys import StatKey, has_settled, stat_key
 
 MOST_BYTES: Final = 200_000
-"""The largest file that is read, in bytes; a larger one is compared by its stat and cannot be restored."""
+"""The size in bytes up to which a file is read; a larger one is compared by its stat and cannot be restored."""
 
 
 class PathState(NamedTuple):
@@ -51,7 +51,7 @@ class PathChange(NamedTuple):
     before: PathState | None
     after: PathState | None
     real: str = ""
-    """The path with the links that the search followed resolved, if they lead to the same place as before."""
+    """The path with the links resolved that the search followed, if they lead to the same target as before."""
     is_in_new_directory: bool = False
     """Whether the directory in which a new path was found did not exist before."""
 
@@ -63,7 +63,7 @@ class PathChange(NamedTuple):
 
 
 def state_of(path: str, previous: PathState | None, reads: bool) -> PathState | None:
-    """Return the state of the path, for a link also with the linked file's content; None if nothing exists.
+    """Return the state of the path; for a link, it includes the linked file's content. None if nothing exists.
 
     Content is read only if `reads`. `previous` is the path's earlier state; it is returned again if the stat proves
     that nothing changed.

@@ -14,7 +14,7 @@ from workbench.files.recorded_stat import DirectoryReader
 from workbench.risk.git_repository import repositories, settings_files
 
 _DEEPEST: Final = 1
-"""How many levels down links are searched for in the protected directories around a path."""
+"""The depth to which links are searched for in the protected directories around a path."""
 _HOOKS: Final = frozenset(
     (
         *("applypatch-msg", "commit-msg", "fsmonitor-watchman", "post-applypatch", "post-checkout", "post-commit"),

@@ -1,4 +1,6 @@
-"""Tells whether a rated call reaches outside its workspace: other files, the network, or processes it did not start."""
+"""Determines whether a rated call reaches outside its workspace: other files, the network, or processes it did not
+start.
+"""
 
 from __future__ import annotations
 

@@ -31,7 +31,9 @@ _GIT: Final = lazy_pattern(
 )
 _SORTED: Final = r"--(?:sort|format|color|column|abbrev)(?:=.*)?|--no-(?:color|column|abbrev)|-i|--ignore-case"
 _SELECTS: Final = lazy_pattern(r"-l|--list|-n\d*|--(?:no-)?(?:merged|contains)(?:=.*)?|--points-at(?:=.*)?")
-"""Options that make `git branch` and `git tag` list what matches; without one, they create what is named."""
+"""Matches options with which `git branch` and `git tag` list matches; without one, they create the named branch or
+tag.
+"""
 _GIT_LISTS: Final[Mapping[str, re.Pattern[str]]] = {
     "branch": lazy_pattern(rf"-[avr]+|--(?:all|remotes|verbose|show-current)|{_SELECTS.pattern}|{_SORTED}"),
     "tag": lazy_pattern(rf"{_SELECTS.pattern}|{_SORTED}"),
@@ -90,7 +92,7 @@ def _paths_of_git(part: Part) -> Iterator[str]:
 
 
 def _segments(command: str) -> list[list[str]]:
-    """Return the words of the commands that the line joins; words with other syntax in them match no rating."""
+    """Return the words of the commands that the line joins; words with other syntax are kept and match no rating."""
     if "\r" in command:
         return []
     text = _QUIET.sub(" ", _COMMENT.sub("", command)).replace("\\;", _ESCAPED)

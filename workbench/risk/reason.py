@@ -15,25 +15,25 @@ class Trait(Flag):
 
     NONE = 0
     RUNS = auto()
-    """Code or programs run, now or later, that the words of the command do not show; asked only of HIGH parts."""
+    """Code or programs run, now or later, that the words of the command do not show; checked only on HIGH parts."""
     UNREAD = auto()
-    """The text was not taken apart into commands with certainty."""
+    """The text could not be split into commands with certainty."""
     UNCERTAIN = auto()
     """Something is known only when it runs, so other paths may be concerned."""
     UNRECOGNIZED = auto()
     """The analysis does not know the program or its subcommand."""
     DOWNLOADS = auto()
-    """Code may be downloaded and run; asked only of parts below HIGH."""
+    """Code may be downloaded and run; checked only on parts below HIGH."""
     PRINTS_VARIABLES = auto()
     """Environment variables, or lines typed earlier, are printed."""
     REPEATS = auto()
-    """Something is done again and again."""
+    """Something is repeated, as in a loop."""
     READS = auto()
-    """Something is only read or entered, so the words of the command are no files that it may change."""
+    """Something is only read or entered, so the words of the command do not name files that it may change."""
     SELF_DESCRIBED = auto()
-    """Another agent describes it in its own words, which could be the same for something else."""
+    """The reason relies on another agent's own description, which could be the same for something else."""
     STARTS_AGENT = auto()
-    """A program is started that acts on its own; which one it is, no rule can say."""
+    """A program is started that acts on its own; a rule cannot say which program it is."""
 
 
 class Reason(str):

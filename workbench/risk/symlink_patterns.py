@@ -10,7 +10,7 @@ from typing import Final
 from workbench.files import recorded_stat
 
 MOST: Final = 500
-"""How many links and directories are examined for one pattern; beyond that, it counts as leading outside."""
+"""The number of links and directories that are examined for one pattern; if there are more, it may lead outside."""
 _WILDCARDS: Final = "*?["
 _ENTRIES: Final = recorded_stat.DirectoryReader(lambda path: True)
 

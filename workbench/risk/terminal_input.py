@@ -33,7 +33,7 @@ class Waiting(NamedTuple):
 
 
 _FIRST_WORDS: Final = 3
-"""How many words of a line may be the verb."""
+"""The number of leading words of a line among which the verb is searched."""
 _MOST_LINES: Final = 300
 _CALLS: Final = lazy_pattern(r"\w\(|`")
 """Matches a call or a command in backticks, in many languages: the program may be a console of one of them."""

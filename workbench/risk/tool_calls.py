@@ -241,7 +241,7 @@ def _self_rated(effect: SelfRated, paths: PathContext, directory: str) -> Assess
 
 
 def _agent(effect: StartsAgent) -> Assessment:
-    """Return the rating of starting another agent, which itself decides what it asks about."""
+    """Return the rating of starting another agent, which asks only about what it chooses to ask about."""
     if not effect.is_contained:
         return one("HIGH", _STARTS_FREE, "another agent")
     if effect.only_reads:

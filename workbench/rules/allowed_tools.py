@@ -1,6 +1,6 @@
-"""The tools that a custom command allows: until the next message, an action with another tool is denied.
+"""The tools that a custom command allows: until the user's next message, an action with any other tool is denied.
 
-The list never allows anything by itself: an action with a listed tool is still decided by risk, mode and rules.
+The list never allows anything by itself: risk, mode and rules still decide on an action with a listed tool.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _ANY: Final = lazy_pattern(r"\((?:\*|:\*)?\)\Z")
 
 
 def limit_of(command: CustomCommand | None, subject: Subject, tool: ToolDefinition, *, reads: bool) -> Ruling | None:
-    """Return the denial of an action that the last message's command does not allow, or None.
+    """Return the denial of an action that the custom command in the last message does not allow; None if it allows it.
 
-    `reads` says that the call changes nothing.
+    `reads` means that the call changes nothing.
     """
     if command is None or command.tools is None or kind_of(tool.name) in _ALWAYS:
         return None
@@ -53,15 +53,17 @@ def limit_notice(command: CustomCommand) -> str:
 
 
 def _allows(written: str, tool: ToolDefinition, *, reads: bool) -> bool:
-    """Return whether a name without a pattern allows the call; `Read` allows only calls that change nothing."""
+    """Return whether a tool name without a pattern allows the call; the name of a reading tool, such as `Read`, allows
+    only calls that change nothing.
+    """
     name = _ANY.sub("", written)
     return "(" not in name and means(name, tool) and (reads or tool.is_read_only or not is_reading_name(name))
 
 
 def _rules(written: str, tool: ToolDefinition) -> Iterator[Rule]:
-    """Yield the rules that a pattern for a command stands for: `Bash(git add:*)` means `git add` and what follows it.
+    """Yield the rules that a pattern for a command stands for: `Bash(git add:*)` allows `git add` with any arguments.
 
-    Patterns of other tools are not known, and allow nothing.
+    Patterns for other tools are not supported, and allow nothing.
     """
     match = _PATTERN.fullmatch(written)
     if match is None or kind_of(tool.name) != "command" or not means(match[1].strip(), tool):

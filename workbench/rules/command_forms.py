@@ -59,7 +59,7 @@ _DOES_TOO: Final[Mapping[str, Mapping[str, frozenset[str]]]] = {
 }
 """Verbs that include the effect of another verb, by program."""
 _KINDS: Final = words("container image volume network system builder")
-"""Docker's object types, which may precede a verb."""
+"""Docker's object types, which may precede a verb, as in `docker container rm`."""
 _SHORTENED: Final = frozenset({"npm", "pnpm", "hg", "svn", "ip", "btrfs", "nmcli"})
 """Programs whose verbs may be abbreviated."""
 _GLOB: Final = lazy_pattern(r"[*?\[]")
@@ -81,7 +81,7 @@ def plain_forms(command: Sequence[str], program: str = "") -> Iterator[Sequence[
 
 
 def _other_names(name: str) -> Iterator[str]:
-    """Yield the names of a program without its version and without the prefix of the GNU tools on other systems."""
+    """Yield other names of a program: without its version, without the `g` of GNU tools (as on macOS), and aliases."""
     plain = _VERSION.sub("", name)
     if plain in _GNU:
         yield plain[1:]
@@ -99,7 +99,7 @@ _GNU: Final = frozenset(
     )
 )
 _PYTHONS: Final = words("python pip pypy")
-"""Programs that are also known by their name with a 3 at the end."""
+"""Programs that are also called by their name followed by 3."""
 _ALSO_NAMED: Final = {"nodejs": "node", "mawk": "awk", "nawk": "awk", "bsdtar": "tar", "py": "python"}
 
 
@@ -123,7 +123,7 @@ def _by_verb(name: str, rest: Sequence[str]) -> Iterator[Sequence[str]]:
 
 
 def _from_target(name: str, rest: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Yield the arguments from each target on, for programs that build several in any order."""
+    """Yield the arguments from each target on, for build programs that take several targets in any order."""
     for at, word in enumerate(rest) if name in _BUILDERS else ():
         if not word.startswith("-") and "=" not in word:
             yield rest[at:]
@@ -137,9 +137,9 @@ _MOST_OPERANDS: Final = 3
 
 
 def _operands_first(name: str, rest: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Yield the arguments without the flags between the first words: `s3 --debug rm x` is `s3 rm x`.
+    """Yield the arguments without the flags between the first operands: `s3 --debug rm x` becomes `s3 rm x`.
 
-    If it is not known which flags of a program take a value, once as if all do, and once as if none does.
+    If it is unknown which flags of a program take a value, yield one form as if all do, and one as if none does.
     """
     takes = _BEFORE_VERB.get(name)
     for taking in (takes,) if takes is not None else (_NONE, None):
@@ -154,7 +154,7 @@ def _operands_first(name: str, rest: Sequence[str]) -> Iterator[Sequence[str]]:
 
 
 def _by_verb_alone(name: str, bare: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Yield the command with synonyms of its verb; `bare` begins with the verb."""
+    """Yield the command with synonyms of its verb; `bare` is the arguments from the verb on."""
     if (name in _HOSTS and _pushes(bare)) or not _PUSHED_BY.get(name, _NONE).isdisjoint(bare[:1]):
         yield ["git", "push"]
     if name in _DOCKERS and len(bare) > 1 and bare[0] in _KINDS:
@@ -176,11 +176,13 @@ _PUSHED_BY: Final[Mapping[str, frozenset[str]]] = {
     "got": words("send"),
     "dulwich": words("push"),
 }
-"""Verbs with which other programs push a repository of git."""
+"""The verbs with which other programs push a git repository, by program."""
 
 
 def _pushes(bare: Sequence[str]) -> bool:
-    """Return whether a client of a code host pushes: `pr create` does so unless `--head` names a pushed branch."""
+    """Return whether a command of `gh` or `glab` pushes: `pr create` does unless `--head` names a branch that is
+    already pushed.
+    """
     makes_request = list(bare[:2]) in (["pr", "create"], ["pr", "new"])
     has_head = any(word.startswith(("-H", "--head")) for word in bare)
     return list(bare[:2]) == ["repo", "sync"] or "--push" in bare or (makes_request and not has_head)
@@ -200,7 +202,10 @@ def _from_verb(name: str, rest: Sequence[str]) -> Sequence[str]:
 
 
 def hides_from(pattern: str, command: Sequence[str], program: str = "") -> bool:
-    """Return whether a command may match the pattern once unknown values, aliases or globs are expanded."""
+    """Return whether a command may match the pattern once unknown values, aliases or globs are expanded.
+
+    `program` is the target of a symbolic link in the first word.
+    """
     if not command or UNKNOWN in command[0]:
         return bool(command)
     expected_program, *then = pattern.split()
@@ -214,7 +219,10 @@ def hides_from(pattern: str, command: Sequence[str], program: str = "") -> bool:
 
 
 def _may_go_on(name: str, then: Sequence[str], command: Sequence[str]) -> bool:
-    """Return whether the words after the program's name may match the pattern's; the first difference decides."""
+    """Return whether the words after the program's name may match the pattern's; the first difference decides.
+
+    `then` is the rest of the pattern.
+    """
     for expected, word in zip(then, _from_verb(name, command[1:]), strict=False):
         if expected != word and word in _DOES_TOO.get(name, {}).get(expected, ()):
             return True

@@ -1,4 +1,6 @@
-"""Matches rules against paths that an action reaches without naming them: via parents, globs, or hard links."""
+"""Matches rules against paths that an action reaches without naming them: through parent directories, globs, or
+links.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ from workbench.rules.whole_trees import READS_TREES, is_of_sources, only_asks, r
 
 _DEEP_TOOLS: Final = READS_TREES | {"grep"}
 _UNPACKS: Final = words("unzip 7z patch cpio bsdtar unar entr")
-"""Programs that write, pack or watch files named in an archive, a patch or their input."""
+"""Programs whose files are named in an archive, a patch or their input."""
 _SHOWS_GIT: Final = words("show diff whatchanged stash")
 _SHOWS_WITH_FLAG: Final = words("log reflog diff-tree diff-index diff-files")
 """Verbs of git that show file contents only with a flag for patches; the verbs in `_SHOWS_GIT` always do."""
@@ -38,9 +40,9 @@ _DEEP_GIT: Final = (
     | _SHOWS_WITH_FLAG
 )
 _OF_WHOLE_TREE: Final = words("apply am pull merge rebase cherry-pick revert sparse-checkout bisect fast-import")
-"""Verbs that may write any file, and whose words are not files."""
+"""Verbs of git that may write any file, and whose words are not files."""
 _TAKES_ALL: Final = words("clone worktree bundle fast-export")
-"""Verbs that copy the whole repository, whatever files their words may name."""
+"""Verbs of git that copy the whole repository, whatever files their words may name."""
 _ONLY_NAMES: Final = words("--stat --name-only --name-status --shortstat --numstat -s --no-patch --quiet --summary")
 _PATCH: Final = lazy_pattern(
     r"-p|-u|-c|-m|-W|-U\d*|-L.*|--(?:patch|unified|diff-merges|word-diff|color-words)\b.*|--cc|--dd|--remerge-diff|"
@@ -56,7 +58,7 @@ _LISTED_BY: Final = {
 }
 """Flags whose value is a list of files, by program; `_LISTED` matches those of any program."""
 _SENDS_FILES: Final = words("curl http https xh aws")
-"""Programs that send the file of a word `@FILE`, which is a path like any other."""
+"""Programs that send FILE for a word `@FILE`; this path is checked like any other."""
 _COMMITS_CHANGED: Final = lazy_pattern(r"-(?:[A-Za-z]*[aip]\w*)|--(?:all|include|interactive|patch)")
 _MESSAGE: Final = lazy_pattern(
     r"-[a-zA-Z]*[mFcCt]|--(?:message|file|author|date|reuse-message|reedit-message|template)"
@@ -73,7 +75,9 @@ _TEXT_ONLY: Final = words(
 _SEARCHES: Final = words("grep egrep fgrep rg ag ack sed gsed awk gawk mawk jq yq perl")
 """Programs whose first argument is a pattern, not a path."""
 _ANOTHER_NAME: Final = lazy_pattern(r"/proc/[^/]+/(?:task/[^/]+/)?(?:cwd|root|fd)(?:/|\Z)|/dev/fd/(?!63\Z)")
-"""Matches another name of an open file or a directory; `<(…)` counts as descriptor 63, and its command is rated."""
+"""Matches a path that is another name of an open file or directory; `<(…)` appears as descriptor 63, and its command is
+rated.
+"""
 _ASSIGNMENT = lazy_pattern(r"\w+\+?=")
 _MOST_WORDS, _MOST_PIECES = 200, 500
 _CHARACTERS = lazy_pattern(r"[*?\[]")
@@ -82,7 +86,8 @@ _CHARACTERS = lazy_pattern(r"[*?\[]")
 def reaches(rule: Rule, subject: Subject) -> bool:
     """Return whether the action may touch paths of an `ask` or `deny` rule without naming them.
 
-    A rule that begins with `**` has no fixed directory, so it is compared only with paths that the action may name.
+    A rule whose path starts with `**` has no fixed directory, so it is compared only with paths that the action may
+    name.
     """
     if not rule.path or not is_in_force(rule, subject) or not subject.is_ruled_tool(rule.tool, rule.command):
         return False
@@ -93,8 +98,8 @@ def reaches(rule: Rule, subject: Subject) -> bool:
 
 
 def takes_in(rule: Rule, subject: Subject) -> bool:
-    """Return whether the action reads everything in a directory, or all files of a pattern, and some are paths of the
-    rule.
+    """Return whether the action touches paths of the rule by reading a whole directory, or all files that match a
+    glob.
     """
     base = base_of(rule.path, subject)
     if not base:
@@ -106,7 +111,9 @@ def takes_in(rule: Rule, subject: Subject) -> bool:
 
 
 def base_of(pattern: str, subject: Subject) -> str:
-    """Return the directory or file of a pattern before its first wildcard; empty if that is not a definite path."""
+    """Return the path of a pattern up to its first wildcard; empty if the pattern starts with `**` or contains no
+    directory.
+    """
     if not pattern or pattern.startswith("**"):
         return ""
     whole = f"{subject.home}{pattern[1:]}" if pattern.startswith("~") else pattern
@@ -121,7 +128,9 @@ def base_of(pattern: str, subject: Subject) -> str:
 
 
 def _paths_taken(rule: Rule, subject: Subject) -> Iterator[tuple[str, bool]]:
-    """Yield the paths of an action, each with whether the action reads everything below it."""
+    """Yield the paths of an action, each with whether the action reads everything below it; only of matching commands
+    if the rule has a command.
+    """
     if not subject.is_shell and not rule.command:
         is_deep = subject.tool in _DEEP_TOOLS
         named = subject.paths or ((subject.workspace,) if is_deep else ())
@@ -137,9 +146,10 @@ def _paths_taken(rule: Rule, subject: Subject) -> Iterator[tuple[str, bool]]:
 
 
 def _forms(path: str, *, is_deep: bool) -> Iterator[tuple[str, bool]]:
-    """Yield the forms of a path, each with whether everything below it is read: normal, real, or matched links.
+    """Yield the forms of a path, each with whether everything below it is read: normalized, real, and targets of
+    matching links.
 
-    A path with a name that is not known stands for everything in the directory above that name.
+    A path with an unknown name (`ENTRY`) stands for everything in the directory above that name.
     """
     above, entry, _ = path.partition(f"/{ENTRY}")
     path = above or "/"
@@ -167,7 +177,9 @@ def is_recursive(subject: Subject) -> bool:
 
 
 def _trees_of(part: Part, subject: Subject) -> list[str]:
-    """Return the directories and files that a formatter or linter names, or else the workspace."""
+    """Return the existing paths that a formatter or linter names, or else the workspace; empty if it only prints
+    help.
+    """
     if only_asks(part):
         return []
     named = (path.removesuffix("/...") for path in candidates(part, part.words[1:]))
@@ -175,7 +187,7 @@ def _trees_of(part: Part, subject: Subject) -> list[str]:
 
 
 def _is_directory_of_code(part: Part) -> bool:
-    """Return whether the part is a call in Python code with a directory, which may read everything below it."""
+    """Return whether the part is a call in Python code that names a directory, and so may read everything below it."""
     return not part.words and any(map(os.path.isdir, part.paths))
 
 
@@ -214,7 +226,9 @@ def _paths_of(verb: str, behind: Sequence[str]) -> Sequence[str]:
 
 
 def _is_of_contents(verb: str, behind: Sequence[str]) -> bool:
-    """Return whether a verb of git shows or writes the contents of files, and not only their names."""
+    """Return whether a git command shows or writes the contents of files, not only their names; `behind` are the words
+    after the verb.
+    """
     is_patch = any(_PATCH.fullmatch(word) for word in behind)
     if verb in _SHOWS_WITH_FLAG:
         return is_patch
@@ -229,14 +243,14 @@ def _is_of_contents(verb: str, behind: Sequence[str]) -> bool:
 
 
 def _patterns(part: Part) -> list[str]:
-    """Return the words that are globs, as paths; the assessment may contain only one of the matching files."""
+    """Return the words that are globs, as paths; the assessment may contain only some of the matching files."""
     if not part.words or part.words[0].rpartition("/")[2] in _TEXT_ONLY | _SEARCHES:
         return []
     return [path for path in candidates(part, part.words[1:]) if _CHARACTERS.search(path)]
 
 
 def _is_unplaced(part: Part) -> bool:
-    """Return whether the part opens a path that is unknown before it runs."""
+    """Return whether the part may open a path that is unknown until it runs."""
     if part.unplaced or part.opaque == "*":
         return True
     name = part.words[0].rpartition("/")[2] if part.words else ""
@@ -269,7 +283,7 @@ def _may_name(rule: Rule, part: Part, subject: Subject) -> bool:
 
 
 def _operands(part: Part) -> list[str]:
-    """Return the words that may be paths: without patterns to search for, and with the value of an assignment."""
+    """Return the words that may be paths: without a search pattern, and for a part without words, its text."""
     name, *operands = part.words or ("",)
     name = name.rpartition("/")[2]
     if not name:
@@ -285,7 +299,7 @@ def _operands(part: Part) -> list[str]:
 
 
 def _in_input(part: Part) -> list[str]:
-    """Return the words that may be paths in the text that a command reads; those with a slash come first."""
+    """Return the possible paths in the text that a command reads; those with a slash come first."""
     names = words_in(part.input)[:_MOST_ENTRIES] if part.risk == "HIGH" else string_literals(part.input)
     return candidates(part, sorted(dict.fromkeys(names), key=lambda name: "/" not in name))
 
@@ -297,9 +311,10 @@ def _whole_directory(rule: Rule, subject: Subject) -> str:
 
 
 def candidates(part: Part, operands: Sequence[str]) -> list[str]:
-    """Return everything in the words that may be a path: the words, and their parts after `-x`, `=`, `:` or `@`.
+    """Return every path that the words may contain: the words, and their parts after `-x`, `=`, `:` or `@`.
 
-    A dangerous command may run a word as a command line, so the paths within each word are returned too.
+    Relative paths are given below each directory of the part. A dangerous command may run a word as a command line, so
+    all paths within its words are included.
     """
     is_split = part.risk == "HIGH" or "".join(part.words[:1]).rpartition("/")[2] in _DATA_BASES
     names: dict[str, None] = {}
@@ -333,7 +348,9 @@ def _meets(path: str, base: str, is_deep: bool) -> bool:
 
 
 _MOST_ENTRIES: Final = 4_000
-"""How many directory entries one search examines; beyond that, every named hard link counts."""
+"""The number of directory entries that one search examines; if there are more, every hard link that is named
+matches.
+"""
 _MOST_PATHS: Final = 200
 _PASSED_OVER: Final = frozenset({".git", "node_modules", ".venv", "venv", "__pycache__"})
 """Directories in which package managers and git themselves create hard links."""
@@ -342,9 +359,9 @@ Inode = tuple[int, int]
 
 
 def linked_by(rules: Iterable[Rule], subject: Subject) -> Rule | None:
-    """Return the first `ask` or `deny` rule for a file that the action opens through another hard link, or None.
+    """Return the first of the rules with a file that the action opens through another hard link; None if there is none.
 
-    If a rule has too many files to check, it is returned for any hard link that the action names.
+    If a rule has too many files to check, it is returned for any file with several hard links that the action names.
     """
     rules = [rule for rule in rules if rule.path and not rule.command and is_in_force(rule, subject)]
     if not rules:

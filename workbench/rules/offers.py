@@ -1,4 +1,4 @@
-"""The choices of "always allow" for an action: rules from the narrowest to the broadest, or why there are none."""
+"""The choices of "always allow" for an action: rules from the narrowest to the broadest, or why none is offered."""
 
 from __future__ import annotations
 
@@ -31,13 +31,15 @@ from workbench.tools.manifest import ToolKind, kind_of
 _LONGEST: Final = 400
 _MOST_COMMANDS: Final = 4
 _NEVER: Final[frozenset[ToolKind]] = frozenset({"code", "pages", "sub_agent", "question", "final", "thought"})
-"""Kinds of tools without a narrow rule: their arguments decide what they do, or there is nothing to allow."""
+"""Kinds of tools without rules to offer: only their arguments decide what they do, or they need no approval."""
 _PLAIN_TOOL: Final = lazy_pattern(r"[\w.-]+/[\w.-]+", re.ASCII)
 _VERSION: Final = lazy_pattern(r"[\d.]+\Z")
 _RUNS_NAMED: Final = words("exec x dlx")
 """Verbs that run a package, which may have to be downloaded first."""
 _MODULES: Final = words("unittest compileall py_compile pytest mypy ruff black isort coverage pyflakes pylint doctest")
-"""Modules that `python -m` may be allowed to run, besides those that the analysis reads as commands."""
+"""Modules that `python -m` may be allowed to run with any arguments, besides those that the analysis treats as
+commands.
+"""
 _BY_VERB: Final[Mapping[str, frozenset[str]]] = {
     "git": words("add commit mv switch fetch stage"),
     **dict.fromkeys(words("npm pnpm yarn bun"), words("test run t")),
@@ -49,12 +51,14 @@ _BY_VERB: Final[Mapping[str, frozenset[str]]] = {
         words("docker podman kubectl terraform tofu gh glab pip pip3 gem bundle composer brew"), words("-")
     ),
 }
-"""Programs that do many different things, and the verbs that may be allowed with any arguments (none listed: any)."""
+"""Programs that do many different things, with the verbs for which a rule may allow any arguments (an empty set: any
+verb).
+"""
 _ONLY_EXACT: Final = words(
     "rm rmdir mv dd truncate shred kill pkill killall chmod chown ln crontab curl wget ssh scp sftp rsync psql mysql "
     "sqlite3 find xargs tee tar unzip"
 )
-"""Programs that delete, connect or start others, so that only one command of theirs is allowed at a time."""
+"""Programs that delete, connect or start others; only the exact command is offered for them."""
 
 
 class AlwaysOffer(msgspec.Struct, frozen=True):
@@ -74,9 +78,10 @@ class NoOffer(WorkbenchError):
 
 
 def offers(subject: Subject, risk: Risk, mode: Mode, rules: Sequence[Rule] = ()) -> tuple[tuple[AlwaysOffer, ...], str]:
-    """Return the choices of "always allow", the narrowest first, and the reason if there are none.
+    """Return the choices of "always allow", the narrowest first, and why there are none (or an empty string).
 
-    Each offer covers the action; `rules` are those in force, which may still ask about it.
+    Each offer covers the action. `rules` are those in effect; if one of them asks about or denies the action, there are
+    no offers.
     """
     try:
         return tuple(_usable(subject, risk, mode, rules)), ""
@@ -100,7 +105,7 @@ def _usable(subject: Subject, risk: Risk, mode: Mode, rules: Sequence[Rule]) -> 
 
 
 def _check_call(subject: Subject, risk: Risk, mode: Mode) -> None:
-    """Raise NoOffer if no rule can allow the action, whatever the rules in force."""
+    """Raise NoOffer if no rule can allow the action, regardless of the rules in effect."""
     if risk == "HIGH":
         raise NoOffer("HIGH risk is asked about each time")
     if mode in ("ask", "plan"):
@@ -114,7 +119,7 @@ def _check_call(subject: Subject, risk: Risk, mode: Mode) -> None:
 
 
 def _is_sound(offer: AlwaysOffer, subject: Subject) -> bool:
-    """Return whether the rules may be saved, can be shown as they are, and cover the action."""
+    """Return whether the rules may be saved, look the same when shown, and cover the action."""
     if any(too_wide(rule) or len(rule.text) > _LONGEST for rule in offer.rules):
         return False
     if any(revealed(rule.text, lines=False) != rule.text for rule in offer.rules):
@@ -123,7 +128,10 @@ def _is_sound(offer: AlwaysOffer, subject: Subject) -> bool:
 
 
 def _for_call(subject: Subject) -> Iterator[AlwaysOffer]:
-    """Yield the offers for a tool: with its file, directory or URL, or alone; a server's tool includes the server."""
+    """Yield the offers for a tool call: with its file, directory or URL, or with any arguments.
+
+    For a tool of an MCP server, the rules name the server too.
+    """
     tool = subject.server_tool or subject.tool
     if subject.server_tool and not _PLAIN_TOOL.fullmatch(tool):
         raise NoOffer("the names of the server or the tool contain unusual characters")
@@ -151,13 +159,13 @@ def _for_path(subject: Subject, tool: str, path: str) -> Iterator[AlwaysOffer]:
 
 
 def _relative(path: str, subject: Subject) -> str:
-    """Return the path relative to the workspace; empty if it is not below it."""
+    """Return the path relative to the workspace; empty if it is not inside it."""
     is_inside = within(path, subject.workspace) and path != subject.workspace
     return path[len(subject.workspace) + 1 :] if is_inside else ""
 
 
 def _edit_offers(names: Sequence[str]) -> Iterator[AlwaysOffer]:
-    """Yield the offers for writing these files of the workspace: the files, their directories, all files."""
+    """Yield the offers for writing these workspace files: the files, their directories, all files."""
     label = "This file" if len(names) == 1 else "These files"
     yield AlwaysOffer(label, tuple(Rule("allow", EDITS, path=name) for name in names))
     directories = dict.fromkeys(name.rpartition("/")[0] for name in names)
@@ -168,7 +176,9 @@ def _edit_offers(names: Sequence[str]) -> Iterator[AlwaysOffer]:
 
 
 def _for_line(subject: Subject) -> Iterator[AlwaysOffer]:
-    """Yield the offers for a command line: its commands exactly, its scripts, its programs, the files it writes."""
+    """Yield the offers for a command line: the exact commands, then the programs with any arguments, or the written
+    files.
+    """
     _check_line(subject)
     commands = list(_commands(subject))
     if len(commands) > _MOST_COMMANDS:
@@ -188,7 +198,9 @@ def _for_line(subject: Subject) -> Iterator[AlwaysOffer]:
 
 
 def _exact_offers(commands: Sequence[_Command]) -> Iterator[AlwaysOffer]:
-    """Yield the offers for exactly these commands: with the present content of their scripts, or with any."""
+    """Yield the offers for exactly these commands: while their scripts have the present content, and with any
+    content.
+    """
     label = "This command" if len(commands) == 1 else "These commands"
     if not any(rule.command for command in commands for rule in command.exact()):
         return
@@ -202,7 +214,7 @@ def _exact_offers(commands: Sequence[_Command]) -> Iterator[AlwaysOffer]:
 
 
 def _check_line(subject: Subject) -> None:
-    """Raise NoOffer if the line contains something that no rule can describe."""
+    """Raise NoOffer if the command line contains something that no rule can describe."""
     parts = subject.parts
     if not parts or subject.arguments.get("is_input"):
         raise NoOffer("it is input for a program that runs")
@@ -235,9 +247,9 @@ class _Command:
         self.part = part
         self.needs_rule = part.risk != "LOW" and not writes_input(part)
         self.files: list[str] = []
-        """The files of the workspace that its redirects, or it as `tee`, write."""
+        """The workspace files that the command writes with redirects, or as `tee`; relative paths."""
         self.inner: list[Part] = []
-        """The commands that it runs, according to its words."""
+        """The commands that this command runs, as found in its words."""
         self.script = script_of(part, subject.workspace) if self.needs_rule else ""
         self._subject = subject
         if part.risk != "LOW" and writes_input(part):
@@ -245,16 +257,16 @@ class _Command:
 
     @property
     def script_name(self) -> str:
-        """The name of its script as in the command."""
+        """The command's word that names its script."""
         return self.part.words[script_index(self.part.words)]
 
     @property
     def program(self) -> str:
-        """The words that stay the same with any arguments."""
+        """The words that a rule for any arguments spells out, joined by spaces."""
         return " ".join(self.part.words[: self._fixed()])
 
     def check(self) -> None:
-        """Raise NoOffer if it needs a rule and none can describe it."""
+        """Raise NoOffer if the command needs a rule and no rule can describe it."""
         part = self.part
         if not self.needs_rule:
             return
@@ -269,7 +281,7 @@ class _Command:
     def exact(self, *, bound: bool = False) -> tuple[Rule, ...]:
         """Return the rule for exactly this command; if `bound`, only while its script has the present content.
 
-        A command that needs no rule, and whose words are not all that it receives, has rules for its files instead.
+        For a command whose words are not all that it receives, return rules for the files that it writes instead.
         """
         if not self.part.is_literal or (self.part.is_piped and not writes_input(self.part)):
             return tuple(Rule("allow", EDITS, path=name) for name in self.files)
@@ -278,7 +290,7 @@ class _Command:
         return (Rule("allow", SHELL, escaped(line), content=content),)
 
     def with_any_arguments(self) -> Rule | None:
-        """Return the rule for the program with any arguments; None if there is none."""
+        """Return the rule for the program with any arguments; None if there can be none."""
         fixed = 0 if Trait.UNRECOGNIZED in self.part.traits else self._fixed()
         pattern = f"{escaped(shlex.join(self.part.words[:fixed]))} *" if fixed else ""
         if not pattern or slips_by(pattern, self.part.words):
@@ -298,12 +310,14 @@ class _Command:
         return _is_interpreter(name) or bool(self.inner)
 
     def _wrapped(self) -> int:
-        """Return how many words precede the program that a harmless wrapper runs; 0 if it is none."""
+        """Return how many words precede the program that a harmless wrapper such as `timeout` runs; 0 without a
+        wrapper.
+        """
         before = wrapper_length(self.part.words)
         return before if before and self.inner and self.inner[0].words == self.part.words[before:] else 0
 
     def _fixed(self) -> int:
-        """Return how many words a rule for any arguments spells out; 0 if there is no such rule."""
+        """Return how many words a rule for any arguments spells out; 0 if no such rule is possible."""
         words_ = self.part.words
         if self.script:
             return script_index(words_) + 1
@@ -314,7 +328,9 @@ class _Command:
 
 
 def _spelled(command: Sequence[str]) -> int:
-    """Return how many words of a command without a wrapper name the program and its verb; 0 if more must be fixed."""
+    """Return how many words of a command, without a wrapper, name its program and verb; 0 if only the exact command can
+    be allowed.
+    """
     name = command[0]
     if name in _ONLY_EXACT or name.startswith("-"):
         return 0
@@ -338,7 +354,7 @@ def _is_interpreter(name: str) -> bool:
 
 
 def _commands(subject: Subject) -> Iterator[_Command]:
-    """Yield the commands of the line that are not LOW, or write a file by a redirect."""
+    """Yield those commands of the line that are not LOW or that write a file with a redirect."""
     command: _Command | None = None
     result: list[_Command] = []
     for part in subject.parts:

@@ -16,10 +16,11 @@ _SIGN = lazy_pattern(r"[*?]")
 
 
 class PathPattern:
-    """A pattern for paths: `*` matches within a name, `**` also across directories, `?` one character.
+    """A pattern for paths: `*` matches within a name, `**` across directories, `?` one character.
 
-    `descendants` says whether paths below a match also match ("may"), match instead of it ("must"), or do not ("no").
-    The pattern is a nondeterministic automaton whose states are the bits of an integer, so matching never backtracks.
+    `descendants` says whether paths below a match also match ("may"), only they match ("must"), or they do not match
+    ("no"). The pattern is a nondeterministic automaton whose states are the bits of an integer, so matching never
+    backtracks.
     """
 
     def __init__(self, pattern: str, descendants: Descendants, *, folded: bool) -> None:
@@ -96,8 +97,9 @@ def escaped(command: str) -> str:
 
 @lru_cache(512)
 def command_pattern(pattern: str) -> re.Pattern[str]:
-    r"""Return a regular expression for a command pattern: `*` matches anything, `\*` a star, and ` *` at the end also
-    nothing.
+    r"""Return a regular expression for a command pattern.
+
+    `*` matches anything, `\*` a literal star; a ` *` at the end also matches the command without arguments.
     """
     body, rest = (pattern[:-2], r"(?: .*)?") if pattern.endswith(" *") and pattern != " *" else (pattern, "")
     pieces = re.findall(r"\\.|\*+|\s+|[^\\*\s]+|\\", body, re.DOTALL)
@@ -109,7 +111,9 @@ def command_pattern(pattern: str) -> re.Pattern[str]:
 
 
 def _between_stars(pieces: list[str]) -> list[list[str]]:
-    """Split the pieces at stars; whitespace next to a star becomes one space, because the star matches the rest."""
+    """Split the pieces at stars; whitespace next to a star becomes one space, because the star matches any more of
+    it.
+    """
     strings: list[list[str]] = [[]]
     for index, piece in enumerate(pieces):
         beside = [*pieces[max(index - 1, 0) : index], *pieces[index + 1 : index + 2]]
@@ -141,8 +145,9 @@ def is_url(text: str) -> bool:
 def path_pattern(pattern: str, workspace: str, home: str, *, descendants: bool, folded: bool) -> PathPattern:
     """Return a pattern for absolute paths or URLs.
 
-    `*` matches within a name, `**` across directories, and a trailing `/` everything below a directory. With
-    `descendants` it also matches paths below a match; with `folded` it ignores case.
+    `*` matches within a name, `**` across directories, and a trailing `/` everything below a directory. Relative
+    patterns start at the workspace. With `descendants`, the result also matches paths below a match; with `folded`, it
+    ignores case.
     """
     whole = f"{home}{pattern[1:]}" if pattern.startswith("~/") or pattern == "~" else pattern
     is_web = is_url(pattern)

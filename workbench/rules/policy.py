@@ -15,12 +15,14 @@ from workbench.rules.subject import Subject
 from workbench.tools.manifest import kind_of
 
 _ASKS_BY_RISK: Final[frozenset[Mode]] = frozenset({"medium", "edits", "high"})
-"""The modes that ask from a risk on; the setting `confirm_unknown` says whether an unknown risk is among them."""
+"""The modes that ask from a certain risk up; the setting `confirm_unknown` decides whether they ask about unknown
+risk.
+"""
 PROTECTED: Final = "protected paths, which every mode asks about"
 
 
 class Ruling(msgspec.Struct, frozen=True):
-    """The verdict on an action, and the rule or mode that caused it; `reason` is passed to the model."""
+    """The verdict on an action, and the rule or mode that gave it; `reason` is passed to the model."""
 
     verdict: Literal["ask", "allow", "deny"]
     rule: str
@@ -46,13 +48,14 @@ def rule_on(
 ) -> Ruling:
     """Return the ruling on an action of this effective risk; `rule` is the rule that matches it, if any.
 
-    `reads` means that this call changes nothing although its tool may; `reader` names the kind of a sub-agent that may
-    only read with this tool, in every mode; `edits` means that this call edits the workspace, by `edits_workspace`. A
-    rule denies or asks in every mode. It never allows a HIGH action (which includes all changes of protected paths),
-    anything in the mode that always asks, or writing in plan mode. With `caution` (a reason, such as an unreadable rule
-    file), the user is asked about everything above LOW despite `allow` rules. Changes of a `protected` path, and
-    possible ones (`unplaced`), are asked about in every mode. Without `confirm_unknown`, modes that ask by risk allow
-    actions of unknown risk, and about what runs in a sandbox (`containment` names it) they ask only if it is HIGH.
+    `reads`: this call changes nothing, although its tool may. `reader`: the kind of sub-agent that makes the call, if
+    it may only read with this tool. `edits`: the call edits the workspace (`edits_workspace`). `caution`: why the user
+    must be asked about everything above LOW, despite `allow` rules. `protected`: a protected path that the action
+    changes; `unplaced`: why it may change one. `containment`: the sandbox in which it runs.
+
+    A rule denies or asks in every mode, but never allows a HIGH action, anything in the mode that always asks, or
+    writing in plan mode. Protected paths are asked about in every mode. Modes that ask by risk allow actions of unknown
+    risk without `confirm_unknown`, and in a sandbox they ask only about HIGH actions.
     """
     if rule is not None and rule.verdict == "deny":
         return Ruling("deny", rule.text, _rule_reason(tool, rule), by="rule")
@@ -87,7 +90,7 @@ def _by_mode(mode: Mode, risk: Risk, asked: tuple[Risk, ...], caution: str, cont
 
 
 def edits_workspace(subject: Subject) -> bool:
-    """Return whether the action is a call of a built-in editor on files inside the workspace, links resolved."""
+    """Return whether the action is a call of a built-in editor on files inside the workspace, after resolving links."""
     workspace = real_path(subject.workspace)
     return (
         kind_of(subject.tool) == "edit"
@@ -101,7 +104,7 @@ def edits_workspace(subject: Subject) -> bool:
 
 
 def mode_label(mode: Mode) -> str:
-    """Return how a decision names the mode that made it."""
+    """Return the name of a mode as recorded with a decision."""
     return f'mode "{MODE_NAMES[mode]}"'
 
 

@@ -1,6 +1,6 @@
-"""Detects writes to unknown paths that may be protected; every mode asks about them.
+"""Detects writes to unknown paths, which may be protected; every mode asks about them.
 
-The writes of a program itself (tests, builds, scripts) are not rated here: the integrity guard compares the protected
+What a program itself writes (tests, builds, scripts) is not examined here: the integrity guard compares the protected
 files before and after it runs.
 """
 
@@ -43,7 +43,9 @@ def _reason(part: Part, subject: Subject) -> str:
 
 
 def _may_reach(part: Part, workspace: str, home: str) -> bool:
-    """Return whether a part may write to protected files: in a directory that contains some, or anywhere."""
+    """Return whether a part may write to protected files: into a directory that contains some, or to an unknown
+    path.
+    """
     if part.unplaced and part.risk == "HIGH" and not (part.changes or part.deletes):
         return True
     # deleted files can be restored
@@ -86,7 +88,9 @@ def _by_patch(part: Part, subject: Subject) -> str:
 
 
 def _patch_contents(part: Part, subject: Subject) -> Iterator[str]:
-    """Yield the contents of files that may hold the patch, and the command line if it contains one."""
+    """Yield the contents of files that may contain the patch ("" for an unreadable one), and the command line if it
+    contains a patch.
+    """
     directory = part.directories[0] if part.directories else subject.workspace
     redirects = [path for each in subject.parts if each.text.startswith("<") for path in each.paths]
     named = [os.path.join(directory, word.partition("=")[2] or word) for word in part.words[1:]]  # noqa: PTH118

@@ -29,21 +29,27 @@ class RuleError(UsageError):
 
 @dataclass(frozen=True)
 class Rule:
-    """A verdict for matching actions; an empty field matches all. `number` is the position in its file, from 1."""
+    """A verdict for matching actions; an empty field matches everything. `number` is its position in its file, from
+    1.
+    """
 
     verdict: Verdict
     tool: str = ""
-    """The name of a tool; `*` matches any characters."""
+    """The name of a tool, or a pattern in which `*` matches any characters."""
     command: str = ""
     """A pattern for one command of a command line: `*` matches anything, `\\*` a literal star."""
     path: str = ""
-    """A pattern for a path: `*` matches within a name, `**` across directories; relative ones are in the workspace."""
+    """A pattern for a path: `*` matches within a name, `**` across directories; relative patterns start at the
+    workspace.
+    """
     folder: str = ""
     """The directory in which the rule applies; empty means everywhere."""
     content: str = ""
-    """The beginning of the SHA-256 of the script that the command runs; another content does not match."""
+    """The first 32 digits of the SHA-256 of the script that the command runs; with other content, the rule does not
+    match.
+    """
     reason: str = ""
-    """The reason that the model receives for a denial."""
+    """Why, for the user and the model."""
     match: tuple[str, ...] = ()
     not_match: tuple[str, ...] = ()
     source: Source = field(default="session", compare=False)
@@ -82,7 +88,7 @@ def parse_rule(text: str, source: Source = "session") -> Rule:
 
 
 def is_content(text: str) -> bool:
-    """Return whether the text may be the hash in `Rule.content`."""
+    """Return whether the text has the form of the hash in `Rule.content`."""
     return bool(_CONTENT.fullmatch(text))
 
 
@@ -108,7 +114,7 @@ _LONG: Final = words(
     "with with-editable with-requirements index index-url default-index extra-index-url find-links registry git "
     "no-index files-from files0-from pathspec-from-file argsfile args-file response-file template unit-test-command"
 )
-"""Long options that write, run or load something in most programs that have them."""
+"""Long options that write, run or load something in most programs that have them, without the dashes."""
 _OF_PROGRAM: Final[Mapping[str, frozenset[str]]] = {
     "pytest": words("p c o debug log-cli-file"),
     "py.test": words("p c o debug"),
@@ -139,7 +145,7 @@ _OF_PROGRAM: Final[Mapping[str, frozenset[str]]] = {
     "uv": words("p"),
     "pylint": words("init-hook"),
 }
-"""Options of particular programs: letters, and names that are harmless in other programs."""
+"""Options of particular programs: single letters, and names that are harmless in other programs."""
 _ONE_DASH: Final = words("go terraform tofu packer java javac find gcc g++ cc clang clang++")
 """Programs whose long options start with one dash."""
 _AT_IS_A_NAME: Final = words("npm pnpm yarn bun npx git gh glab hg jj")
@@ -151,7 +157,7 @@ _SETTING: Final = lazy_pattern(r"\w+[?:+]?=")
 def slips_by(pattern: str, command: Sequence[str]) -> str:
     """Return the first word of a command that writes, runs or loads something and is not spelled out in the pattern.
 
-    The result is empty if there is none.
+    Returns an empty string if there is none.
     """
     # A runner such as `npx` or `uv run` precedes the program whose options these are.
     own: frozenset[str] = frozenset().union(
@@ -176,12 +182,14 @@ def _reaches_further(name: str, word: str, flag: str, own: frozenset[str]) -> bo
 
 
 def is_list_of_arguments(program: str, word: str) -> bool:
-    """Return whether a word is `@FILE`, a file with further arguments, as pytest, compilers and archivers read it."""
+    """Return whether a word is `@FILE`, a file with more arguments, as pytest, compilers and archivers support."""
     return len(word) > 1 and word[0] == "@" and program not in _AT_IS_A_NAME
 
 
 def _options(name: str, flag: str) -> Iterator[str]:
-    """Yield the options in a flag: one long name, or each letter; both for programs with one dash."""
+    """Yield the option names in a flag: its long name, each of its letters, or both for programs whose long options
+    have one dash.
+    """
     if flag.startswith("--") or name in _ONE_DASH:
         yield flag.lstrip("-")
     if not flag.startswith("--"):

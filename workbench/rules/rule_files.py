@@ -1,4 +1,4 @@
-"""Rule files (TOML): reads them and reports all errors, and adds and removes rules; files are replaced atomically."""
+"""Rule files (TOML): reads them, reports all errors, and adds and removes rules atomically."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ RUNS_ANY = words(
     "command builtin env sudo doas su xargs parallel watch timeout nohup nice setsid time ssh trap find busybox "
     "script uvx npx"
 )
-"""Programs that run a command or code from their arguments."""
+"""Programs that run a command or code given as an argument."""
 _PROBES = ("-c x", "-e x", "x", "-", "-c 'x y'", "x -exec y", "A=b x")
 _RUNS_CODE: Final[frozenset[ToolKind]] = frozenset({"code", "pages", "sub_agent"})
 
@@ -63,7 +63,7 @@ def _wide_edits(path: str) -> str:
 
 
 def _wrong_directory(rule: Rule) -> str:
-    """Return what is wrong with a rule about directories that commands in the sandbox may write; empty if nothing."""
+    """Return what is wrong with a rule about directories that sandboxed commands may write to; empty if nothing is."""
     path = rule.path.removesuffix("/**")
     if rule.verdict != "allow":
         return f"{SANDBOX_WRITE} can only be allowed: nothing outside the workspace is written without that"
@@ -100,7 +100,9 @@ _MOST = 50
 
 
 def wrong_example(rule: Rule) -> str:
-    """Return the first error in a rule's examples, such as one that contradicts the rule; empty if there is none."""
+    """Return the first problem with a rule's examples, such as one that contradicts the rule; empty if there is
+    none.
+    """
     if len(rule.match) + len(rule.not_match) > _MOST:
         return f"it has more than {_MOST} examples"
     anywhere = replace(rule, folder="")
@@ -112,7 +114,7 @@ def wrong_example(rule: Rule) -> str:
 
 
 def _example(rule: Rule, example: str) -> Subject:
-    """Return the subject for an example: a command, path, URL or tool name, depending on the rule."""
+    """Return the subject for an example, which is a command, path, URL or tool name, depending on the rule."""
     home = os.path.expanduser("~")  # noqa: PTH111 - text in, text out
     if rule.command:
         return command_subject(example, _WORKSPACE, home)
@@ -129,7 +131,7 @@ def _example(rule: Rule, example: str) -> Subject:
 
 
 def subject_again(tool: str, arguments: Mapping[str, Any], workspace: str, directory: str = "") -> Subject:
-    """Return the subject of an action from the log, with a new assessment; `directory` is its working directory."""
+    """Return the subject of an action in the log, assessed again; `directory` is its working directory."""
     home = os.path.expanduser("~")  # noqa: PTH111 - text in, text out
     if tool == SHELL:
         return command_subject(str(arguments.get("command", "")), workspace, home, directory or workspace)
@@ -147,7 +149,7 @@ def subject_again(tool: str, arguments: Mapping[str, Any], workspace: str, direc
 
 
 def command_subject(command: str, workspace: str, home: str, directory: str | None = None) -> Subject:
-    """Return the subject of a command line."""
+    """Return the subject of a command line that runs in `directory` (default: the workspace)."""
     from workbench.risk.commands import assess_command  # defers loading the parser
 
     result = assess_command(command, PathContext(workspace, home), directory)
@@ -161,9 +163,9 @@ _HEADER = lazy_pattern(r"^[ \t]*\[\[[ \t]*(?:allow|ask|deny)[ \t]*\]\]", re.MULT
 
 
 class RuleFile(msgspec.Struct, frozen=True):
-    """The rules of a file, and in `faults` one line for the user about each problem.
+    """The rules of a file; `faults` contains one line for the user about each problem.
 
-    With `may_lack_rules`, a problem may have dropped an `ask` or `deny` rule.
+    `may_lack_rules` means that an `ask` or `deny` rule may be missing because of a problem.
     """
 
     rules: tuple[Rule, ...] = ()
@@ -241,7 +243,7 @@ def _check(table: Mapping[str, Any]) -> None:
 
 
 def checked(rule: Rule) -> Rule:
-    """Return the rule. Raises RuleError if it allows too much or contradicts its examples."""
+    """Return the rule unchanged. Raises RuleError if it is invalid, allows too much or contradicts its examples."""
     if rule.tool == EDITS and rule.verdict != "allow":
         raise RuleError(f"{EDITS} can only be allowed; `{rule.verdict} in PATH` covers every tool that writes there")
     if rule.tool == SANDBOX_WRITE and (wrong := _wrong_directory(rule)):
@@ -256,12 +258,12 @@ def checked(rule: Rule) -> Rule:
 
 
 def add_rule(path: Path, rule: Rule) -> None:
-    """Append the rule to the file unless it is already there. Raises RuleError, leaving the file unchanged."""
+    """Append the rule to the file unless it is already there. Raises RuleError, with the file unchanged."""
     add_rules(path, [rule])
 
 
 def add_rules(path: Path, rules: Sequence[Rule]) -> None:
-    """Append the rules that are not there yet, all at once. Raises RuleError, leaving the file unchanged."""
+    """Append those of the rules that are not there yet, all at once. Raises RuleError, with the file unchanged."""
     for rule in rules:
         checked(rule)
     try:
@@ -281,7 +283,7 @@ def add_rules(path: Path, rules: Sequence[Rule]) -> None:
 
 
 def drop_rule(path: Path, rule: Rule) -> None:
-    """Remove the rule from the file, and change no other byte. Raises RuleError, leaving the file unchanged."""
+    """Remove the rule from the file, changing nothing else. Raises RuleError, with the file unchanged."""
     try:
         text = path.read_bytes().decode() if path.is_file() else ""
         selected, is_removed = [], False
@@ -300,7 +302,7 @@ def drop_rule(path: Path, rule: Rule) -> None:
 
 
 def _blocks(text: str) -> list[str]:
-    """Return the text, split before each rule."""
+    """Return the text, split before the header of each rule."""
     starts = [match.start() for match in _HEADER.finditer(text)]
     return [text[at:until] for at, until in zip([0, *starts], [*starts, len(text)], strict=True) if at < until]
 

@@ -23,7 +23,7 @@ from workbench.rules.substitute_programs import may_drive
 _CHANGERS: Final = words(
     "cd pushd popd export declare typeset readonly local unset read mapfile readarray getopts let printf"
 )
-"""Builtins that change the directory or variables, and thereby the meaning of later commands."""
+"""Builtins that change the directory or variables, and so the meaning of later commands."""
 
 
 def fits(rule: Rule, subject: Subject) -> bool:
@@ -32,7 +32,7 @@ def fits(rule: Rule, subject: Subject) -> bool:
 
 
 def fit_together(rules: Sequence[Rule], subject: Subject) -> bool:
-    """Return whether one rule matches the action, or several `allow` rules together cover it."""
+    """Return whether a single rule matches the action, or several `allow` rules together cover it."""
     return fits(rules[0], subject) if len(rules) == 1 else covers(rules, subject) is not None
 
 
@@ -49,10 +49,12 @@ def touches(rule: Rule, subject: Subject) -> bool:
 
 
 def covers(rules: Iterable[Rule], subject: Subject) -> Rule | None:
-    """Return the first of the `allow` rules that together cover the whole action; None if any part is not covered.
+    """Return the first needed one of the `allow` rules that together cover the whole action; None if any part is not
+    covered.
 
-    Each part of a command line must be LOW, or a plain command that a rule names, or a redirect to a file that a rule
-    for edits or the command's own exact rule names. What another agent only describes, and its start, is never covered.
+    Each part of a command line must be LOW, a plain command that a rule names, or a redirect to a file that is named by
+    a rule for edits or by the exact rule of its command. The start of another agent, and actions known only from its
+    description, are never covered.
     """
     if any(part.traits & (Trait.SELF_DESCRIBED | Trait.STARTS_AGENT) for part in subject.parts):
         return None
@@ -76,13 +78,13 @@ class _LineCoverage:
         self._commands = [rule for rule in rules if rule.command and subject.is_allowed_tool(rule.tool)]
         self._edits = [rule for rule in rules if rule.tool == EDITS and not rule.command]
         self._outer: Rule | None = None
-        """The rule that names the last command of the line itself."""
+        """The rule that names the line's most recent command, not counting commands that it runs."""
         self._words: tuple[str, ...] = ()
         self._redirects = 0
-        """How many of the following redirects the rule of their command names."""
+        """The number of upcoming redirects that the rule of their command names."""
 
     def rule(self) -> Rule | None:
-        """Return the first rule that is needed; None if the rules do not cover the line, or none of them is needed."""
+        """Return the first rule that is needed; None if the rules do not cover the line, or if none is needed."""
         parts = self._subject.parts
         if any(part.is_substituted for part in parts):
             return None
@@ -109,7 +111,7 @@ class _LineCoverage:
         return None
 
     def _names(self, rule: Rule, part: Part) -> bool:
-        """Return whether the rule names the command, alone or with its redirects; then it covers those too."""
+        """Return whether the rule names the command, alone or together with its redirects, which it then covers too."""
         if _names(rule, part, self._subject):
             return True
         if not part.redirects or not is_exact(rule.command) or not _may_be_named(rule, part, self._subject):
@@ -129,12 +131,12 @@ class _LineCoverage:
 
 
 def writes_input(part: Part) -> bool:
-    """Return whether a command only copies its input from a pipe to files, like a redirect."""
+    """Return whether a command only copies piped input to files, like a redirect."""
     return part.words[:1] == ("tee",) and part.is_piped
 
 
 def changes_later_commands(part: Part, subject: Subject) -> bool:
-    """Return whether a part changes the directory (unless to the workspace) or variables for later commands."""
+    """Return whether a part changes the directory (other than to the workspace) or variables for later commands."""
     name = part.words[0].lstrip("\\") if part.words else ""
     if name == "printf":
         return any(word.startswith("-v") for word in part.words[1:])
@@ -145,7 +147,7 @@ def changes_later_commands(part: Part, subject: Subject) -> bool:
 def _is_wrapped(rule: Rule, outer: tuple[str, ...], inner: Part) -> bool:
     """Return whether the inner command is the end of the outer one, and the rule spells out the inner program.
 
-    This is so for `python -m NAME`, `timeout 60 NAME` and `uv run NAME`.
+    This is true of `python -m NAME`, `timeout 60 NAME` and `uv run NAME`.
     """
     before = len(outer) - len(inner.words)
     spelled = rule.command.split("*", 1)[0].split()
@@ -154,7 +156,9 @@ def _is_wrapped(rule: Rule, outer: tuple[str, ...], inner: Part) -> bool:
 
 
 def _names(rule: Rule, part: Part, subject: Subject) -> bool:
-    """Return whether an `allow` rule names this command; with a `*`, all paths must be in the workspace."""
+    """Return whether an `allow` rule names this command; if the rule has a `*` but no path, all paths must be in the
+    workspace.
+    """
     if not _may_be_named(rule, part, subject):
         return False
     if not any(command_pattern(rule.command).fullmatch(text) for text in _plain_lines(part)):
@@ -167,7 +171,7 @@ def _names(rule: Rule, part: Part, subject: Subject) -> bool:
 
 
 def _runs_more(pattern: str, part: Part) -> bool:
-    """Return whether a command runs something unseen only because of words that the pattern does not spell out.
+    """Return whether a command runs unknown code only because of words that the pattern does not spell out.
 
     `npm run *` does not allow `npm run x --node-options=…`, but `systemctl restart *` allows restarting any service.
     """
@@ -187,7 +191,8 @@ def _runs_anyway(line: str) -> bool:
 
 
 def _may_be_named(rule: Rule, part: Part, subject: Subject) -> bool:
-    """Return whether the words of the command are all that it receives, and its script has the content of the rule.
+    """Return whether a rule may name the command: its words are all that it receives, and its script has the rule's
+    content.
 
     Of the commands that read from a pipe, only `tee` may be named, and only exactly.
     """
@@ -231,7 +236,7 @@ def _strings(part: Part) -> Iterator[str]:
 
 
 def is_opaque(rules: Iterable[Rule], subject: Subject) -> bool:
-    """Return whether a part may run a command of an `ask` or `deny` rule although its words do not show it."""
+    """Return whether a part may run a command of an `ask` or `deny` rule without showing it in its words."""
     patterns = [rule.command for rule in rules if rule.verdict != "allow" and rule.command]
     return bool(patterns) and any(_may_run(part, pattern) for part in subject.parts for pattern in patterns)
 
@@ -251,7 +256,9 @@ def _may_run(part: Part, pattern: str) -> bool:
 
 
 def _holds_command(pattern: str, command: Sequence[str]) -> bool:
-    """Return whether one word of a command contains the pattern's literal part; many programs execute such words."""
+    """Return whether a single word of a command contains the pattern's literal part, because many programs execute such
+    words.
+    """
     literal = " ".join(pattern.split("*", 1)[0].split())
     if not literal:
         return False
@@ -260,20 +267,22 @@ def _holds_command(pattern: str, command: Sequence[str]) -> bool:
 
 
 def _names_in_words(part: Part, pattern: str) -> bool:
-    """Return whether words of a command form a command of the pattern, or one word of an unknown program does."""
+    """Return whether the words after a program's name form a command of the pattern, or one word of an unrecognized
+    program does.
+    """
     if any(_is_word_of(pattern, part.words[at:]) for at in range(1, len(part.words))):
         return True
     return Trait.UNRECOGNIZED in part.traits and any(_begins_with(pattern, word) for word in part.words[1:])
 
 
 def _begins_with(pattern: str, word: str) -> bool:
-    """Return whether a word, or the value in an option, begins with a command of the pattern and has further words."""
+    """Return whether a word, or the value of an option, is a command line of several words that matches the pattern."""
     text = word.partition("=")[2] if word.startswith("-") else word
     return " " in text and bool(command_pattern(pattern).fullmatch(" ".join(text.split())))
 
 
 def _is_word_of(pattern: str, words_behind: Sequence[str]) -> bool:
-    """Return whether words after the program's name match the pattern; the program may execute them as a command."""
+    """Return whether these words, taken as a command, match the pattern; the program before them may execute them."""
     first, start = words_behind[0].rpartition("/")[2], pattern.partition(" ")[0]
     return first == start and bool(command_pattern(pattern).fullmatch(" ".join([first, *words_behind[1:]])))
 

@@ -1,4 +1,4 @@
-"""The rules of a session, and the choice of the rule that decides an action: `deny`, then `ask`, then `allow`."""
+"""The rules of a session, and the choice of the one that decides an action: `deny`, then `ask`, then `allow`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ _CODE: Final = frozenset({"python_execute", "execute_ipython_cell"})
 
 
 def ruled_script(rules: Sequence[Rule], subject: Subject) -> Rule | None:
-    """Return an `ask` rule if the action runs a script with a command or path of an `ask` or `deny` rule, or None.
+    """Return an `ask` rule if the action runs a script that contains a command or path of an `ask` or `deny` rule;
+    otherwise None.
 
     Even a `deny` rule only asks here, because it is not certain what a script does before it runs.
     """
@@ -70,7 +71,7 @@ def _may_run_files(part: Part) -> bool:
 
 
 def _inline(subject: Subject, code: str) -> Iterator[str]:
-    """Yield the code that a call contains, and the words and inputs of commands that run code."""
+    """Yield the code in the call's arguments, and the words and inputs of interpreters that it starts."""
     yield code
     for part in subject.commands:
         if part.words and _INTERPRETER.fullmatch(part.words[0].rpartition("/")[2]):
@@ -79,7 +80,7 @@ def _inline(subject: Subject, code: str) -> Iterator[str]:
 
 
 def _driven(rule: Rule, code: str) -> Rule | None:
-    """Return an `ask` rule if code imports a library that does the work of the rule's program, or None."""
+    """Return an `ask` rule if the code imports a library that does what the rule's program does; otherwise None."""
     library = library_for(rule.command.partition(" ")[0], code) if code and rule.command else ""
     if not library:
         return None
@@ -113,7 +114,9 @@ def _parts(text: str, workspace: str, home: str) -> tuple[Part, ...]:
 
 @lru_cache(64)
 def _literal_command(pattern: str) -> re.Pattern[str]:
-    """Return a regex for the words of a command pattern before its first star, also as a list or in quotes."""
+    """Return a regex for the words of a command pattern before its first star, also when written as a list or
+    quoted.
+    """
     words = pattern.split("*", 1)[0].split()
     return re.compile(r"(?<![\w-])" + r"[\s'\",\[\]()]{1,12}".join(map(re.escape, words)) + r"(?![\w-])")
 
@@ -126,7 +129,7 @@ UNSURE: Final = "the name of a command is not known, so no rule can be applied t
 
 
 class RuleSet:
-    """The rules in the user's file and the workspace's; a changed file is read again."""
+    """The rules in the user's file and in the workspace's file; a file is read again when it has changed."""
 
     def __init__(
         self,
@@ -138,8 +141,10 @@ class RuleSet:
         reader: str = "",
         only_reads_with: Callable[[str], bool] = lambda tool: False,
     ) -> None:
-        """`reader` is the kind of the sub-agent whose actions are decided, and `only_reads_with` says which tools must
-        change nothing when it calls them.
+        """The workspace's file is used only if the workspace is `trusted`.
+
+        `reader` is the kind of sub-agent whose actions are decided; `only_reads_with` returns whether it may only read
+        with a tool.
         """
         self._reader, self._only_reads_with = reader, only_reads_with
         self.confirm_unknown = confirm_unknown
@@ -164,11 +169,11 @@ class RuleSet:
 
     @property
     def is_broken(self) -> bool:
-        """Whether an unreadable rule may be an `ask` or `deny` rule."""
+        """Whether a rule that could not be read may be an `ask` or `deny` rule."""
         return any(self._file(source).may_lack_rules for source in self._files)
 
     def reader_with(self, tool: str) -> str:
-        """Return the kind of the sub-agent if it may only read with the tool; otherwise empty."""
+        """Return the kind of sub-agent if it may only read with the tool; otherwise an empty string."""
         return self._reader if self._reader and self._only_reads_with(tool) else ""
 
     def unknown_tools(self, tools: Iterable[str]) -> tuple[str, ...]:
@@ -183,7 +188,7 @@ class RuleSet:
         )
 
     def rules(self, session: Iterable[str] = ()) -> tuple[Rule, ...]:
-        """Return the current rules in the files, and the session's rules, which are given as lines."""
+        """Return the current rules in the files, followed by the session's rules, which are given as lines."""
         selected = [rule for source in self._files for rule in self._file(source).rules]
         return (*selected, *session_rules(session))
 
@@ -197,13 +202,17 @@ class RuleSet:
 
 
 def _names_of(tool: str) -> tuple[str, ...]:
-    """Return the names that a model may use for the tool of a rule, such as `SERVER_TOOL` for a server's tool."""
+    """Return the names that a model may use for a rule's tool; for `SERVER/TOOL`, these are `TOOL` and
+    `SERVER_TOOL`.
+    """
     server, _, name = tool.rpartition("/")
     return (name, f"{server}_{name}") if server else (tool,)
 
 
 def session_rules(lines: Iterable[str]) -> list[Rule]:
-    """Parse the rules in a session's log, skipping unreadable ones: they could only allow, or were reported."""
+    """Parse the rules in a session's log, skipping unreadable ones, which can only be `allow` rules or were
+    reported.
+    """
     result: list[Rule] = []
     for number, line in enumerate(lines, 1):
         try:
@@ -216,7 +225,8 @@ def session_rules(lines: Iterable[str]) -> list[Rule]:
 def deciding(rules: Sequence[Rule], subject: Subject) -> Rule | None:
     """Return the rule that decides the action: the first matching `deny`, else `ask`, else an `allow` that covers it.
 
-    If the action possibly reaches a path of a `deny` or `ask` rule, the result is an `ask`. None if no rule applies.
+    If the action may only possibly do what a `deny` or `ask` rule names, the result is an `ask` rule. None if no rule
+    applies.
     """
     for verdict in ("deny", "ask"):
         result = next((rule for rule in rules if rule.verdict == verdict and touches(rule, subject)), None)
@@ -237,10 +247,11 @@ def deciding(rules: Sequence[Rule], subject: Subject) -> Rule | None:
 
 
 def guarded_by(rules: Sequence[Rule], subject: Subject) -> str:
-    """Return the first protected path that the action changes without an `allow` rule from the user; empty if none.
+    """Return the first protected path that the action changes without an `allow` rule of the user's; empty if there is
+    none.
 
-    A rule allows this only if the literal part of its path is itself protected, or is a file with several hard links; a
-    rule for a whole project is not enough.
+    Such a rule must name a path whose literal part is itself protected or is a file with several hard links; a rule for
+    a whole project is not enough.
     """
     roots = PathContext(subject.workspace, subject.home)
     lifting = [

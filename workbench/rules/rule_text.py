@@ -1,10 +1,10 @@
-"""The notation of a rule in one line, for code that must not load the rules themselves."""
+"""The one-line notation of a rule, for code that must not load the rules themselves."""
 
 from __future__ import annotations
 
 
 def rule_text(verdict: str, *, tool: str = "", path: str = "", content: str = "", command: str = "") -> str:
-    """Return a rule as `parse_rule` reads it."""
+    """Return a rule in the notation that `parse_rule` reads."""
     if " " in path:
         import shlex
 

@@ -1,4 +1,4 @@
-"""The script of the workspace that a command runs, and the hash of its content that a rule may be bound to."""
+"""The workspace script that a command runs, and the hash of its content, to which a rule may be bound."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ _FLAGS: Final[Mapping[str, frozenset[str]]] = {
     **dict.fromkeys(words("perl ruby"), words("-w")),
     **dict.fromkeys(words("node nodejs php lua Rscript bun"), frozenset()),
 }
-"""Interpreters, and their flags without a value that may precede the script."""
+"""Interpreters, with the flags (without values) that may precede the script."""
 _DURATION: Final = lazy_pattern(r"\d+(?:\.\d+)?[smhd]?")
 _RUNNERS: Final = words("uv poetry pipenv pdm hatch rye")
-"""Programs whose verb `run` starts a program in the environment of the project."""
+"""Programs whose verb `run` starts a program in the project's environment."""
 _VERSION: Final = lazy_pattern(r"[\d.]+\Z")
 _LARGEST: Final = 10_000_000
 
 
 def wrapper_length(command: Sequence[str]) -> int:
-    """Return how many words precede the program that `timeout`, `time`, `nice` or `uv run` starts; 0 without those.
+    """Return how many words precede the program that `timeout`, `time`, `nice` or `uv run` starts; 0 without such a
+    wrapper.
 
-    None of these may have options.
+    Wrappers with options are not recognized.
     """
     name, *rest = command or ("",)
     before = 0
@@ -41,7 +42,7 @@ def wrapper_length(command: Sequence[str]) -> int:
 
 
 def script_index(command: Sequence[str]) -> int:
-    """Return the index of the word that names the script of a command; -1 if it runs none, or if that is unclear."""
+    """Return the index of the word that names a command's script; -1 if there is none, or if it is unclear."""
     if not command:
         return -1
     if "/" in command[0]:
@@ -57,7 +58,9 @@ def script_index(command: Sequence[str]) -> int:
 
 
 def script_of(part: Part, workspace: str) -> str:
-    """Return the path of the workspace script that a command runs; empty if it runs none, or one from elsewhere."""
+    """Return the path of the workspace script that a command runs; empty if it runs none, or one outside the
+    workspace.
+    """
     at = script_index(part.words)
     if at < 0 or part.is_lost or len(part.directories) != 1:
         return ""

@@ -1,4 +1,4 @@
-"""The subject of rules: an action with its commands and paths."""
+"""What rules are matched against: an action with its commands and paths."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from workbench.tools.execute_bash import NAME as SHELL
 from workbench.tools.manifest import kind_of
 
 EDITS: Final = "edits"
-"""The name that stands for all built-in editors, and for redirects of commands, in an `allow` rule."""
+"""The tool name that stands for all built-in editors, and for redirects of commands, in an `allow` rule."""
 
 NETWORK: Final = "network"
-"""The name that stands for connections from the sandbox, in rules and in logs."""
+"""The tool name that stands for connections from the sandbox, in rules and logs."""
 
 SANDBOX_WRITE: Final = "sandbox_write"
-"""The name that stands for what commands in the sandbox write, in an `allow` rule for a directory."""
+"""The tool name that stands for writes of sandboxed commands, in an `allow` rule for a directory."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Subject:
     workspace: str
     home: str
     server_tool: str = ""
-    """`SERVER/TOOL` for an MCP server's tool, with the tool's name on the server; otherwise empty."""
+    """For a tool of an MCP server, `SERVER/TOOL` with the server's own name for the tool; otherwise empty."""
 
     def is_tool(self, pattern: str) -> bool:
         """Return whether the tool pattern of an `ask` or `deny` rule matches; an empty pattern matches all tools."""
@@ -48,9 +48,10 @@ class Subject:
         return self.is_tool(pattern) or bool(command and pattern == SHELL and self.commands)
 
     def is_allowed_tool(self, name: str) -> bool:
-        """Return whether the tool of an `allow` rule is this tool; for a server's tool, it must name the server too.
+        """Return whether the tool of an `allow` rule is this tool.
 
-        Otherwise a tool with the same name on another server would be allowed.
+        For a tool of an MCP server, the rule must name the server too: otherwise a tool with the same name on another
+        server would be allowed.
         """
         if name == EDITS:
             return kind_of(self.tool) == "edit"

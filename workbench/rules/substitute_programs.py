@@ -1,4 +1,4 @@
-"""Programs, and libraries of several languages, that have the effect of another program without naming its commands."""
+"""Programs and libraries that have the effect of another program, such as git, without naming its commands."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PROGRAMS: Final[Mapping[str, str]] = dict.fromkeys(
     ),
     "git",
 )
-"""Programs that run another one on their user's input, or because of their settings."""
+"""Programs that run another program by themselves: the other program, by program."""
 _VERBS: Final[Mapping[str, tuple[str, str]]] = {
     "mkdocs": ("gh-deploy", "git"),
     "cargo": ("release smart-release", "git"),
@@ -32,7 +32,7 @@ _VERBS: Final[Mapping[str, tuple[str, str]]] = {
     "pass": ("git", "git"),
     "gopass": ("sync git", "git"),
 }
-"""Verbs with which a program runs another one."""
+"""For each program, the verbs with which it runs another program, and that program."""
 _LIBRARIES: Final[Mapping[str, str]] = {
     "git": (
         "git gitdb dulwich pygit2 gitpython breezy hggit git_filter_repo simple-git isomorphic-git nodegit dugite"
@@ -60,14 +60,14 @@ _LIBRARIES: Final[Mapping[str, str]] = {
     "mysql": "pymysql MySQLdb mysql.connector mysql2 aiomysql",
     "redis-cli": "redis ioredis aioredis",
 }
-"""Libraries by the program whose work they do, as they are imported."""
+"""The import names of libraries that do the work of a program, by program."""
 _ANY_PROGRAM: Final = "sh plumbum delegator envoy zx shelljs execa fabric invoke"
-"""Libraries that run any program as a function or an attribute of its name."""
+"""Libraries that run any program, called as a function or attribute with the program's name."""
 _LONGEST: Final = 256_000
 
 
 def may_drive(command: tuple[str, ...], program: str) -> bool:
-    """Return whether a command may run a program, such as `git`, that its words do not name."""
+    """Return whether a command may run `program`, such as git, although its words do not name it."""
     name, *rest = command or ("",)
     name = name.rpartition("/")[2].casefold()
     if name.startswith(f"{program}-"):  # a program that extends it, as `git-town` does
@@ -77,8 +77,7 @@ def may_drive(command: tuple[str, ...], program: str) -> bool:
 
 
 def library_for(program: str, code: str) -> str:
-    """Return the first imported library that has the same effects as a program, such as a git library; empty if there
-    is none.
+    """Return the first imported library that has the same effects as a program; empty if there is none.
 
     The code may be in any language, and may be the text of a command line with `-m NAME`.
     """

@@ -34,7 +34,7 @@ _TAKES_TREE: Final = {
     **dict.fromkeys(("cargo", "vsce"), words("publish package")),
     **dict.fromkeys(("fly", "flyctl", "firebase", "wrangler", "heroku", "railway", "eb"), words("deploy up")),
 }
-"""Verbs that send or pack the working directory, by program."""
+"""Verbs or flags with which a program sends, packs or exposes a whole directory, by program."""
 _MODULES: Final = words("http.server zipfile tarfile compileall zipapp trace lib2to3 libcst.tool")
 """Python modules, run with `-m`, that read whole directories."""
 _BY_VERB: Final = words(
@@ -57,7 +57,7 @@ _WALKS: Final = lazy_pattern(
     r"readdir|scandir|opendir|\bglob|\bDir\b|File::Find|Find\.find|DirectoryIterator|recursive|cpSync|\bwalk|lfs\.dir|"
     r"<[^<>\s]*\*[^<>\s]*>"
 )
-"""Matches code in another language than Python that goes through directories."""
+"""Matches code that walks directories, in languages other than Python."""
 _BY_R: Final = words("rm cp chmod chown chgrp grep egrep fgrep diff scp gzip gunzip zstd gsutil")
 _MODULE_FLAG: Final = lazy_pattern(r"-[a-zA-Z]*m")
 _CLUSTER: Final = lazy_pattern(r"-[a-zA-Z]+")
@@ -97,12 +97,14 @@ def reads_tree(part: Part) -> bool:
 
 
 def _split(part: Part) -> tuple[str, tuple[str, ...]]:
-    """Return the name of the program without its directory, and its arguments."""
+    """Return the program's name without its directory, and the arguments."""
     return part.words[0].rpartition("/")[2] if part.words else "", part.words[1:]
 
 
 def _runs_module(name: str, rest: Sequence[str]) -> bool:
-    """Return whether Python runs a module that reads whole directories, also as in `-Om compileall`."""
+    """Return whether Python runs a module that reads whole directories, also with combined flags as in `-Om
+    compileall`.
+    """
     if not name.startswith(("python", "pypy")):
         return False
     at = next((at for at, word in enumerate(rest[:-1]) if _MODULE_FLAG.fullmatch(word)), -1)

@@ -1,1 +1,3 @@
-"""Confines what the agent runs: which files it reads and writes, which hosts it reaches, and the proof of it."""
+"""Confines the programs that the agent runs (which files they read and write, which hosts they reach), and proves that
+it works.
+"""

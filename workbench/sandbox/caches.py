@@ -1,4 +1,4 @@
-"""Finds the writable caches, and moves all others into the session's temporary directory."""
+"""The package managers' caches that programs in the sandbox can write; all others move to a temporary directory."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _MOVED_TO: Final = "caches"
 
 
 def writable_caches(home: Path, names: Collection[str], env: Mapping[str, str]) -> list[str]:
-    """Return the existing directories of these caches."""
+    """Return the directories of the named caches, as far as they exist."""
     return [path for name in names if os.path.isdir(path := _path(home, name, env))]  # noqa: PTH112 - strings
 
 
 def cache_variables(home: Path, names: Collection[str], temporary: str, env: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that move all other caches below a directory.
+    """Return the environment variables that move all caches except the named, existing ones below `temporary`.
 
-    Otherwise a program whose cache does not exist yet, or is switched off, would fail.
+    Otherwise a program would fail if its cache does not exist yet or is switched off.
     """
     there = {name for name in names if os.path.isdir(_path(home, name, env))}  # noqa: PTH112
     moved = {variable: name for name, (_, variable) in CACHES.items() if variable and name not in there}

@@ -14,7 +14,7 @@ class ChannelEnded(Exception):
 
 
 class ProxyChannel:
-    """A connected socket without blocking; `stop` is a descriptor that becomes readable when the proxy closes."""
+    """A connected non-blocking socket; `stop` is a descriptor that becomes readable when the proxy closes."""
 
     def __init__(self, sock: socket.socket, stop: int) -> None:
         sock.setblocking(False)
@@ -22,7 +22,9 @@ class ProxyChannel:
         self.stop = stop
 
     def wait(self, events: int, until: float) -> None:
-        """Wait until the socket is ready. Raises ChannelEnded after `until`, a time of `time.monotonic`."""
+        """Wait until the socket is ready for `events`. Raises ChannelEnded after `until`, a time of
+        `time.monotonic`.
+        """
         if not is_ready(self.socket, events, self.stop, until):
             raise ChannelEnded
 
@@ -38,7 +40,10 @@ class ProxyChannel:
         return bytes(data)
 
     def read_through(self, end: bytes, limit: int, until: float) -> bytes:
-        """Read up to and including `end`, and nothing after it. Raises ChannelEnded if that is more than `limit`."""
+        """Read up to and including `end`, and nothing after it.
+
+        Raises ChannelEnded if `end` does not come within `limit` bytes, or not in time.
+        """
         data = bytearray()
         while True:
             searched = max(0, len(data) - len(end) + 1)
@@ -52,7 +57,7 @@ class ProxyChannel:
                 raise ChannelEnded
 
     def send(self, data: bytes, until: float) -> None:
-        """Send all of the data. Raises ChannelEnded."""
+        """Send all of the data. Raises ChannelEnded if that takes until after `until`."""
         view = memoryview(data)
         while view:
             try:
@@ -61,7 +66,7 @@ class ProxyChannel:
                 self.wait(select.POLLOUT, until)
 
     def is_gone(self) -> bool:
-        """Return whether the other side has closed its end, or the proxy is closing."""
+        """Return whether the other side has stopped sending, or the proxy is closing."""
         poll = select.poll()
         poll.register(self.socket, getattr(select, "POLLRDHUP", 0))
         poll.register(self.stop, select.POLLIN)
@@ -80,7 +85,7 @@ class ProxyChannel:
 
 
 def is_ready(sock: socket.socket, events: int, stop: int, until: float) -> bool:
-    """Wait until the socket is ready; return False after `until` or when `stop` is readable."""
+    """Wait until the socket is ready for `events`; return False after `until` or when `stop` is readable."""
     poll = select.poll()
     poll.register(sock, events)
     poll.register(stop, select.POLLIN)
@@ -89,16 +94,16 @@ def is_ready(sock: socket.socket, events: int, stop: int, until: float) -> bool:
 
 
 def is_readable(descriptor: int) -> bool:
-    """Return whether the descriptor is readable or at its end now."""
+    """Return whether the descriptor is readable, or at its end, at this moment."""
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
     return bool(poll.poll(0))
 
 
 def connected(ips: Sequence[str], port: int, stop: int, seconds: float) -> socket.socket:
-    """Return a socket connected to the first of the addresses that answers, each within `seconds`.
+    """Return a socket connected to the first of the IP addresses that accepts; each is given `seconds` to answer.
 
-    Raises OSError if none does, and ChannelEnded if the proxy closes.
+    Raises OSError if none accepts, and ChannelEnded if the proxy closes.
     """
     fault: OSError = TimeoutError("it did not answer in time")
     for ip in ips:

@@ -18,21 +18,21 @@ from workbench.sandbox.set_aside import undo, undoable
 
 
 class CommandChanges(NamedTuple):
-    """What a command changed in protected files."""
+    """What a command changed in protected files, and what of that was undone."""
 
     undone: Sequence[str] = ()
-    """The paths that are as they were before."""
+    """The changed paths that are again as they were before the command."""
     remaining: Sequence[str] = ()
-    """The paths that are changed."""
+    """The protected paths that are still changed."""
     directory: Path | None = None
-    """Where what the command left is now."""
+    """The directory to which the command's versions were moved; None if nothing was changed."""
 
 
 class CommandGuard:
-    """The protected files as they were before a command."""
+    """Remembers the protected files as they were before a command, to undo the command's changes."""
 
     def __init__(self, boundary: Boundary) -> None:
-        """Record the files of the workspace and of its repositories."""
+        """Record the protected files of the workspace and of its repositories."""
         where = boundary.locations
         self._workspace, self._directory = real_path(boundary.workspace), where.data / "put-back"
         self._home = real_path(boundary.home)
@@ -44,7 +44,7 @@ class CommandGuard:
         self._before = self._files.scan()
 
     def undo(self) -> CommandChanges:
-        """Move aside what appeared since, and restore links that were replaced. Raises OSError."""
+        """Move aside protected files that appeared since, and restore links that were replaced. Raises OSError."""
         after = self._files.scan()
         mine = [each for each in changes(self._before, after) if self._is_inside(each)]
         if not mine:

@@ -16,9 +16,9 @@ _LONGEST: Final = 4_000
 
 
 def connecting_command(client: socket.socket) -> str:
-    """Return the command line of the process that has connected, or an empty string if it cannot be found.
+    """Return the command line of the process that has connected, or an empty string if the process cannot be found.
 
-    Works on Linux, for a connection on a loopback interface.
+    Works on Linux, for a connection over the loopback interface.
     """
     try:
         ours, theirs = client.getsockname()[1], client.getpeername()[1]
@@ -30,7 +30,7 @@ def connecting_command(client: socket.socket) -> str:
 
 
 def _namespace(client: socket.socket) -> int:
-    """Return the inode of a socket's network namespace, which can be asked for unless it is this machine's."""
+    """Return the inode of a socket's network namespace; that is our own if the kernel refuses to tell."""
     try:
         namespace = fcntl.ioctl(client.fileno(), _NAMESPACE_OF_SOCKET)
     except PermissionError:
@@ -53,7 +53,7 @@ def _inode(path: str) -> int:
 
 
 def _socket_names(pids: Iterable[str], port: int, remote: int) -> set[str]:
-    """Return what descriptors of the socket between two ports lead to, as the processes' namespace lists it."""
+    """Return the names that descriptors of the socket with these two ports have in /proc, such as `socket:[123]`."""
     pid = next(iter(pids), "self")
     lines = [line.split() for name in ("tcp", "tcp6") for line in _lines(f"/proc/{pid}/net/{name}")]
     return {f"socket:[{words[9]}]" for words in lines if (_port(words[1]), _port(words[2])) == (port, remote)}
@@ -71,7 +71,7 @@ def _port(endpoint: str) -> int:
 
 
 def _commands(pids: Iterable[str], names: set[str]) -> Iterator[str]:
-    """Yield the command lines of the processes that have such a descriptor open."""
+    """Yield the command lines of the processes that have a descriptor with one of the names open."""
     for pid in pids if names else ():
         if not names.isdisjoint(_descriptors(pid)):
             words = Path(f"/proc/{pid}/cmdline").read_bytes()[:_LONGEST].decode(errors="replace").split("\0")

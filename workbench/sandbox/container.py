@@ -1,8 +1,8 @@
-"""The container of one session, in which its shells run, and nothing else of the session.
+"""The container of one session: the session's shells run in it, its other programs do not.
 
-The container lives as long as a pipe of this process is open: its first process reads from it. So it ends with the
-session, and with this process however that ends. Its files are those of the image; the workspace has the same path as
-outside, and protected paths in it are read-only.
+The container's first process reads from a pipe of this process and ends when the pipe is closed. So the container ends
+with the session, and with this process, however that ends. Its files are those of the image; the workspace has the same
+path as outside, and protected paths in it are read-only.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ from workbench.text import first_line, visible
 from workbench.web.network import NetworkPolicy
 
 LABEL: Final = "ohw.process"
-"""The label that names the process which a container belongs to, as `leftovers.mark` does."""
+"""The label of a container whose value, a `leftovers.mark`, identifies the process that started the container."""
 _PROGRAM: Final = "bash"
 _STARTING: Final = "starting the container"
 CANNOT_START: Final = "commands run in a container, which cannot be started: {reason}"
-"""Why the model is not called."""
+"""The error message of a turn if the container cannot be started."""
 _END: Final = 3.0
 
 
@@ -59,11 +59,11 @@ Phase = Literal["starting", "up", "failed", "closed"]
 class Container:
     """Starts shells in a container of the session; may be used from several threads.
 
-    It starts in a thread, and launches wait for it.
+    It starts in a background thread, and `launch` waits for it.
     """
 
     granted: Sequence[str] = ()
-    """None: the settings name the directories that a container shares."""
+    """Empty: the settings, not rules, name the directories that a container shares."""
 
     def __init__(
         self,
@@ -76,16 +76,16 @@ class Container:
         build: ImageBuild | None = None,
         problem: str = "",
     ) -> None:
-        """`outputs` are files that commands may read. A `policy` says what can be reached over a proxy that asks.
-        With a `problem`, none is started, and that is why. Raises UsageError if no program here runs containers.
+        """`outputs` is a directory that commands may read. With a `policy`, a proxy asks about hosts. `may_use` returns
+        whether the user trusts files. A `problem` prevents the start. Raises UsageError without a runtime.
         """
         self._settings = settings
         self._boundary = boundary
         self.container_path = boundary.container_path
-        """The path of the workspace in the image that it was copied from, which the container has too."""
+        """If the workspace was copied from an image: its path there, which the container has too."""
         self._outputs = outputs
         self.network = ContainerNetwork(policy) if policy is not None else None
-        """What asks about hosts; None if the setting is another."""
+        """The network with a proxy that asks about hosts; None if the setting is another one."""
         self._contains = settings.network != "open" and not reach_outside(settings.mounts, boundary.home)
         self._runtime = ContainerRuntime.find(settings.runtime)
         self._image = ContainerImage(self._runtime, boundary, settings, may_use, build=build, problem=problem)
@@ -102,43 +102,43 @@ class Container:
 
     @property
     def image(self) -> str:
-        """The name of the image, or of the file from which it is built, safe to show."""
+        """The name of the image, or of the file that it is built from, safe to show."""
         return visible(self._settings.origin, lines=False)
 
     @property
     def failure(self) -> str:
-        """Why there is no container; empty unless its start failed."""
+        """Why the start of the container failed; empty if it did not."""
         return self._failure if self._phase == "failed" else ""
 
     @property
     def holds(self) -> bool:
-        """Whether commands run in the container: always, because without it none is run."""
+        """True: commands run in the container or not at all."""
         return True
 
     @property
     def containment(self) -> str:
-        """How a decision names the container; empty if it is not up, or what runs in it can reach more, unasked."""
+        """The reason to record with a decision; empty if the container is not up, or open in some way."""
         return IN_CONTAINER if self._phase == "up" and self._contains else ""
 
     @property
     def directory(self) -> Path:
-        """The directory of temporary files, which has the same path inside, where it is read-only."""
+        """The directory for temporary files of tools; it has the same path in the container, where it is read-only."""
         return self._private
 
     def with_container(self, state: EngineState) -> EngineState:
-        """Return the state with the container as it is now."""
+        """Return the state with the container's current image, phase and failure."""
         phase = "failed" if self._phase == "closed" else self._phase
         state = replace(state, container=self.image, container_phase=phase, container_failure=self.failure)
         return replace(state, container_network=self._settings.network)
 
     def when_changed(self, do: Callable[[], None]) -> None:
-        """Call a function, in a thread, whenever the container has come up or failed; now if it has already."""
+        """Call `do` in a thread whenever the container has come up or failed; at once if it already has."""
         self._on_change = do
         if self._phase != "starting":
             do()
 
     def await_start(self, is_canceled: Callable[[], bool], show: Callable[[str], None]) -> str:
-        """Wait until the container is up or the wait is canceled, showing each step; return why it failed, or ""."""
+        """Wait until the container is up or the wait is canceled, passing each step to `show`; return why it failed."""
         step = ""
         while self._phase == "starting" and not is_canceled():
             if self._step != step:
@@ -149,11 +149,11 @@ class Container:
         return self.failure
 
     def is_waiting(self, program: str) -> bool:
-        """Return whether a program of that name waits until the user has decided on a host."""
+        """Return whether any command in the container is waiting for the user to decide on a host."""
         return self.network is not None and self.network.is_waiting()
 
     def refused_since(self, program: str, since: float) -> Sequence[str]:
-        """Return a line for each host that was refused to a program since a time of `time.monotonic`."""
+        """Return one line for each host that was refused to commands since `since`, a time of `time.monotonic`."""
         return self.network.refused_since(since) if self.network is not None else ()
 
     @contextmanager
@@ -168,9 +168,8 @@ class Container:
         private: Path | None = None,
         name: str = "",
     ) -> Iterator[ProgramStart]:
-        """Yield the launch of a shell in the container, once it is up. Raises OSError if it is not.
-
-        A container that has ended is replaced with a new one, which the next launch uses.
+        """Yield how to start a shell in the container, once that is up. Raises OSError if it is not. A container that
+        has ended is replaced with a new one, which the next launch uses.
         """
         with self._changed:
             self._changed.wait_for(lambda: self._phase != "starting")
@@ -275,13 +274,13 @@ class Container:
         ]
 
     def _has_ended(self) -> bool:
-        """Return whether the container was ended from outside."""
+        """Return whether something outside this process ended the container."""
         return (self._client is not None and self._client.poll() is not None) or (
             bool(self._first_pid) and not Path(f"/proc/{self._first_pid}").exists()
         )
 
     def _release(self) -> None:
-        """End the container, if it is up, and wait for its end."""
+        """End the container, if it is up, and wait a few seconds for its end."""
         if self.network is not None:
             self.network.release()
         client = self._client
@@ -301,7 +300,7 @@ class Container:
         client.stdout.close()
 
     def _remove_leftovers(self) -> None:
-        """Remove containers of processes that were killed together with podman's own."""
+        """Remove containers of processes that were killed together with the runtime's client."""
         with suppress(OSError):
             for name, process in self._runtime.names(LABEL):
                 if has_ended(*process.rpartition("-")[::2]):

@@ -1,4 +1,4 @@
-"""The image of a session's container: it is here, is pulled, or is built from a file."""
+"""The image of a session's container: already present, pulled, or built from a Dockerfile."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from workbench.sandbox.devcontainer import MayUse, check_trust
 from workbench.sandbox.sandbox import Boundary
 
 BUILDING, PULLING = "building the image", "pulling the image"
-"""What is shown, followed by what the runtime prints."""
+"""The steps to show, each followed by the runtime's output."""
 
 
 class ContainerImage:
-    """The image that the settings name, or that is built from their file."""
+    """The image that the settings name, or that is built from the Dockerfile that they name."""
 
     def __init__(
         self,
@@ -33,10 +33,10 @@ class ContainerImage:
         build: ImageBuild | None = None,
         problem: str = "",
     ) -> None:
-        """`may_use` says whether the user agreed that it is built from files with this content.
+        """`may_use` returns whether the user agreed to build from files with this content.
 
-        `build` is what the image is built from, if more is known of it than the Dockerfile of the settings. With a
-        `problem` there is no image, and that is why.
+        `build` describes the build if there is more to it than the settings' Dockerfile. With a `problem` there is no
+        image, and the problem is the reason shown.
         """
         self._problem = problem
         self._runtime = runtime
@@ -45,19 +45,19 @@ class ContainerImage:
         file = settings.file_in(boundary.workspace)
         self._build = build or (ImageBuild(file, file.parent) if file is not None else None)
         self.name = image_name(settings, file)
-        """Its name in the runtime."""
+        """The image's name for podman or docker."""
         self._client: subprocess.Popen[bytes] | None = None
         self._is_stopped = False
 
     @property
     def is_missing(self) -> bool:
-        """Whether it has to be pulled."""
+        """Whether the image has to be pulled first."""
         return self._build is None and not self._problem and not self._runtime.has_image(self.name)
 
     def build(self, show: Callable[[str], None]) -> str:
-        """Build the image if a file is given; return why that failed or there is none, or an empty string.
+        """Build the image if there is a build; return why that failed, or the `problem`, or an empty string.
 
-        `show` gets each line that is printed. Raises OSError.
+        `show` gets each line of output. Raises OSError.
         """
         build = self._build
         if build is None:
@@ -71,11 +71,13 @@ class ContainerImage:
         return failure and f"the image was not built: {failure}"
 
     def pull(self, show: Callable[[str], None]) -> str:
-        """Fetch the image; return why that failed, or an empty string. Raises OSError."""
+        """Pull the image; return why that failed, or an empty string. Raises OSError."""
         return self._failure_of(self._runtime.pull_command(self.name), b"", PULLING, show)
 
     def _failure_of(self, command: Sequence[str], content: bytes, task: str, show: Callable[[str], None]) -> str:
-        """Run a command with a standard input, showing the task with each line; return why it failed, or ""."""
+        """Run a command with `content` as its input, passing the task and each line to `show`; return why it failed, or
+        "".
+        """
         show(task)
         pipe = subprocess.PIPE
         with start(command, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT) as self._client:
@@ -88,12 +90,12 @@ class ContainerImage:
         return failure_of(output, self.name) if self._client.returncode else ""
 
     def stop(self) -> None:
-        """End a build or a pull."""
+        """Kill a running build or pull, and any later one."""
         self._is_stopped = True
         if self._client is not None:
             self._client.kill()
 
 
 def image_name(settings: ContainerSettings, file: Path | None) -> str:
-    """Return the name of the image, which is that of the settings unless it is built from a file."""
+    """Return the image's name: that in the settings, or one derived from the path of the file that it is built from."""
     return settings.image or f"localhost/ohw-{sha256(os.fsencode(str(file))).hexdigest()[:16]}"

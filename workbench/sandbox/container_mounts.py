@@ -1,4 +1,4 @@
-"""The files of this machine in a container: the workspace, with protected paths read-only, and what settings add."""
+"""The mounts of a container: the workspace, with protected paths read-only, and what the settings add."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from workbench.sandbox.sandbox import Boundary, access_of
 
 
 def own_mounts(boundary: Boundary, settings: ContainerSettings, private: Path, outputs: Path) -> list[BindMount]:
-    """Return the mounts that every container has, each after those that contain it; their paths are those outside.
+    """Return the mounts that every container has, outer ones first; each has the same path as outside.
 
-    `private` is the session's directory of temporary files, which commands only read, as they do `outputs`: this
-    process writes there by path. What is secret in the workspace is covered with something empty.
+    `private` is the session's directory of temporary files. Commands can only read it and `outputs`, because this
+    process writes there by path. Secrets in the workspace are covered with something empty.
     """
     access = access_of(boundary, str(private))
     file = settings.file_in(boundary.workspace)
@@ -38,13 +38,13 @@ def own_mounts(boundary: Boundary, settings: ContainerSettings, private: Path, o
 
 
 def _at_other_path(mounts: Mapping[str, BindMount], workspace: str, path: str) -> list[BindMount]:
-    """Return the mounts of the workspace at a further path, with the same paths in it protected and hidden."""
+    """Return mounts that show the workspace at a second path too, with the same protected and hidden paths in it."""
     in_workspace = [(target, each) for target, each in mounts.items() if path and within(target, workspace)]
     return [BindMount(each.source, path + target[len(workspace) :], each.is_writable) for target, each in in_workspace]
 
 
 def with_settings_mounts(mounts: Iterable[BindMount], settings: ContainerSettings) -> list[BindMount]:
-    """Return the mounts with those of the settings, in order."""
+    """Return these mounts and those of the settings, outer ones first."""
     wished = [
         BindMount(str(Path(source).expanduser()), target, is_writable)
         for source, target, is_writable in map(split_mount, settings.mounts)
@@ -57,7 +57,9 @@ def _in_order(mounts: Iterable[BindMount]) -> list[BindMount]:
 
 
 def own_home(private: Path, user: str) -> str:
-    """Return the home directory of a user that the image may not know, created at first; empty if it knows the user."""
+    """Return a home directory, created if necessary, for a user that the image may not know; empty if it knows the
+    user.
+    """
     if os.getuid() == 0 or user:
         return ""
     home = private / "home"
@@ -66,16 +68,17 @@ def own_home(private: Path, user: str) -> str:
 
 
 def reach_outside(mounts: Iterable[str], home: Path) -> bool:
-    """Return whether any entry of the setting `mounts` leads out of a container: it can be written, or has sockets.
+    """Return whether any entry of the setting `mounts` opens a way out of a container: it is writable, or contains
+    sockets.
 
-    A socket of a program that listens is no file that is read: who connects to docker's own has all rights.
+    Sockets matter even if they are read-only: whoever connects to docker's socket has root's rights.
     """
     entries = [(os.path.realpath(Path(each[0]).expanduser()), each[2]) for each in map(split_mount, mounts)]
     return any(is_writable or _has_sockets(source, home) for source, is_writable in entries)
 
 
 def _has_sockets(source: str, home: Path) -> bool:
-    """Return whether a source is a socket or has one, as those do that contain the usual directories of sockets."""
+    """Return whether a source is a socket, contains one, or contains or is in a directory where sockets usually are."""
     usual = ("/tmp", "/run", os.path.realpath(home))
     if within(source, "/run") or any(within(each, source) for each in usual):
         return True
@@ -87,14 +90,16 @@ def _has_sockets(source: str, home: Path) -> bool:
 
 
 def _hidden(secret: Iterable[str], open_: Iterable[str], workspace: str) -> set[str]:
-    """Return the secret paths that would be visible, without those below others and those that hold the workspace."""
+    """Return the existing secret paths that `open_` would expose, without those inside others and those around the
+    workspace.
+    """
     candidates = {path for path in secret if os.path.lexists(path) and not within(workspace, path)}
     visible = {path for path in candidates if _is_within(path, open_)}
     return {each for each in visible if not _is_within(each, visible - {each})}
 
 
 def _above(paths: Iterable[str], kinds: Mapping[str, Kind], workspace: str) -> set[str]:
-    """Return the writable directories on the way to paths in the workspace: as mounts, they cannot be renamed."""
+    """Return the writable directories of the workspace above these paths; as mounts, they cannot be renamed."""
     parents = {path.rpartition("/")[0] for path in paths if within(path, workspace)}
     above = {each for parent in parents for each in directories_above(parent, workspace)}
     read_only = [path for path, kind in kinds.items() if kind == "read"]
@@ -106,7 +111,9 @@ def _is_within(path: str, directories: Iterable[str]) -> bool:
 
 
 def _cover(path: str, private: Path, outputs: Path) -> BindMount:
-    """Return the mount that hides a path in the workspace, with a place for `outputs` if they are below it."""
+    """Return the mount that hides a path in the workspace with something empty, except for `outputs` if it is
+    inside.
+    """
     is_directory = Path(path).is_dir()
     empty = private / ("no-files" if is_directory else "no-file")
     if not is_directory:

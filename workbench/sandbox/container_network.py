@@ -1,4 +1,4 @@
-"""The network of a session's container: a proxy inside that asks about hosts, for the session whose command runs."""
+"""The network of a session's container: a proxy inside asks the session whose command is running about each host."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from workbench.sandbox.proxy import NetworkProxy, ServedListener
 from workbench.web.network import NetworkPolicy
 
 LABEL: Final = "bash"
-"""What starts the programs in a container."""
+"""The label of the container's connections: all its programs are started by bash."""
 
 
 class HostDecider(Protocol):
     """Decides on hosts for one session."""
 
     def is_running(self, label: str) -> bool:
-        """Return whether a call of the session runs the program with this label."""
+        """Return whether the session is running a call whose program has this label."""
 
     def decide(self, request: HostRequest) -> HostVerdict:
         """Return the verdict on a host."""
 
 
 class ContainerNetwork:
-    """Serves a container, and the ones that replace it; may be used from several threads."""
+    """Runs the proxy for a container, and for those that replace it; may be used from several threads."""
 
     def __init__(self, policy: NetworkPolicy) -> None:
         self._proxy = NetworkProxy(self._decide, policy)
@@ -40,7 +40,10 @@ class ContainerNetwork:
         return lambda: self._deciders.remove(decider)
 
     def _decide(self, request: HostRequest) -> HostVerdict:
-        """Let every session decide whose command runs, the last first: which of them connects is not known."""
+        """Ask every session whose command is running, the latest first, since it is unknown which of them connects.
+
+        The host is allowed if all of them allow it.
+        """
         running = [each for each in self._deciders if each.is_running(request.label)]
         verdict = HostVerdict(False, "no command of the session runs")
         for decider in reversed(running or self._deciders[:1]):
@@ -50,15 +53,15 @@ class ContainerNetwork:
         return verdict
 
     def is_waiting(self) -> bool:
-        """Return whether a command waits until the user has decided on a host."""
+        """Return whether a command is waiting for the user to decide on a host."""
         return self._proxy.is_waiting(LABEL)
 
     def refused_since(self, since: float) -> Sequence[str]:
-        """Return a line for each host that was refused since a time of `time.monotonic`."""
+        """Return one line for each host that was refused since `since`, a time of `time.monotonic`."""
         return sorted({each.line for each in self._proxy.refused_since(LABEL, since)})
 
     def serve(self, process: int) -> None:
-        """Listen in the network of a process in the container. Raises OSError."""
+        """Serve the proxy in the network namespace of a process in the container. Raises OSError."""
         ours, theirs = socket.socketpair()
         with ours, theirs:
             command = [*small_python("workbench.processes.container_listener"), str(theirs.fileno()), str(process)]
@@ -71,10 +74,10 @@ class ContainerNetwork:
                 self._listener = self._proxy.serve(socket.socket(fileno=struct.unpack("i", data[:4])[0]), LABEL)
 
     def release(self) -> None:
-        """End the connections of the container, which has ended."""
+        """End the connections of a container that has ended."""
         if self._listener is not None:
             self._listener.close()
 
     def close(self) -> None:
-        """End all connections; questions that wait are abandoned."""
+        """End all connections, and abandon the pending questions."""
         self._proxy.close()

@@ -1,4 +1,6 @@
-"""Whether a container that has come up is closed where it has to be, by what the kernel says of its first process."""
+"""Checks what the kernel reports about a new container's first process: that the container is closed where it must
+be.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,10 @@ _LOOPBACK = "lo"
 def what_is_open(process: int, mounts: Sequence[BindMount], workspace: str, *, reaches_hosts: bool) -> str:
     """Return what a container lets through that it should not; empty if nothing.
 
-    `process` is its first one, which is not looked at if it is another user's, as with docker for an ordinary user.
-    Of the `mounts`, all in the workspace are compared, which its programs could exchange for links, and those others
-    whose paths have no links. With `reaches_hosts`, any network will do.
+    `process` is the pid of the container's first process. It is not examined if it belongs to another user, as with
+    docker for an ordinary user. Of the `mounts`, those in the workspace are compared, because programs there could
+    replace paths with links, and those others whose targets have no links. With `reaches_hosts`, the network is not
+    checked.
     """
     directory = Path(f"/proc/{process}")
     if not os.access(directory / "root", os.X_OK):
@@ -46,7 +49,9 @@ def _is_real(path: str) -> bool:
 
 
 def _has_network(directory: Path) -> bool:
-    """Return whether packets have a way out, by `/proc/PID/net`; interfaces that are down have no routes."""
+    """Return whether there is a route other than loopback, given `/proc/PID/net`; interfaces that are down have no
+    routes.
+    """
     _, *lines = (directory / "route").read_text().splitlines()
     interfaces = [line.split()[0] for line in lines]
     with suppress(FileNotFoundError):  # without IPv6

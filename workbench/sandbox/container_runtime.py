@@ -1,4 +1,4 @@
-"""The command lines of podman and docker, which have the same subcommands."""
+"""The command lines of podman and docker, which share their subcommands."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from workbench.processes.sweep import pid_namespace
 from workbench.text import first_line, visible
 
 _FIRST_PROCESS: Final = "echo {ready}; while read -r _; do :; done"
-"""Lives as long as its standard input is open; a bash in a `read` reaps the orphans that it adopts."""
+"""The container's first process. It ends when its input is closed, and while it reads, bash reaps adopted orphans."""
 _DROPPED: Final = ("MKNOD", "NET_RAW", "AUDIT_WRITE", "SYS_CHROOT")
 _NO_DETACHING: Final = {"podman": "", "docker": "ctrl-^,ctrl-^,ctrl-^,ctrl-^,ctrl-@"}
-"""Keys that leave `exec`; docker has no way to switch them off, so they are ones that nobody types."""
+"""The key sequences that detach from `exec`; docker cannot disable them, so it gets one that nobody types."""
 _SECONDS: Final = 20.0
 _COPYING: Final = 900.0
-"""Seconds in which a container is created; podman's `vfs` storage copies the image for it."""
+"""Seconds to wait for the creation of a container; podman's `vfs` storage copies the whole image for it."""
 _MOST_OUTPUT: Final = 20_000
 
 
 @dataclass(frozen=True)
 class BindMount:
-    """A path of this machine in a container."""
+    """A path of this machine that is visible in a container."""
 
     source: str
     target: str
@@ -37,7 +37,7 @@ class BindMount:
 
     @property
     def option(self) -> str:
-        """The value of `--mount`, a line of CSV."""
+        """The value of the option `--mount`, which is a line of CSV."""
         fields = ["type=bind", f"source={self.source}", f"target={self.target}"]
         return ",".join(map(_csv_field, fields if self.is_writable else [*fields, "readonly"]))
 
@@ -48,28 +48,28 @@ def _csv_field(text: str) -> str:
 
 @dataclass(frozen=True)
 class ImageBuild:
-    """What an image is built from."""
+    """What an image is built from: `file` is the Dockerfile, `args` are its build arguments."""
 
     file: Path
     context: Path
-    """The directory that is passed to the build."""
+    """The directory with the files that the build may copy (the build context)."""
     args: Mapping[str, str] = field(default_factory=dict)
     target: str = ""
-    """The stage of the file to build; the last one if empty."""
+    """The build stage to stop at; empty for the last one."""
     beside: Mapping[Path, bytes] = field(default_factory=dict)
-    """Further files that the user agrees to together with this one, with their content."""
+    """Other files that the user must trust together with the Dockerfile, with their content."""
 
 
 @dataclass(frozen=True)
 class ContainerRuntime:
-    """A program that runs containers."""
+    """The program that runs containers: podman or docker."""
 
     program: str
     is_podman: bool
 
     @classmethod
     def find(cls, name: str = "") -> ContainerRuntime:
-        """Return the named program, or the first that is installed. Raises UsageError."""
+        """Return the named program, or the first one that is installed. Raises UsageError if there is none."""
         names = [name] if name else RUNTIMES
         for each in names:
             program = find_program(each)
@@ -86,17 +86,19 @@ class ContainerRuntime:
         return "podman" if self.is_podman else "docker"
 
     def user_options(self, user: str) -> list[str]:
-        """Return the options that make files in the workspace belong to the user of this process, or to `user`."""
+        """Return the options that run commands as `user`, by default as this process's user, who then owns the files
+        they write.
+        """
         own = f"{os.getuid()}:{os.getgid()}"
         rootless = ["--userns=keep-id"] if self.is_podman and os.getuid() != 0 else []
         return [*rootless, "--user", user or own]
 
     def memory_options(self, memory: str) -> list[str]:
-        """Return the options that limit memory, swap included; none for an empty amount."""
+        """Return the options that limit memory including swap to `memory`, such as "4g"; none if it is empty."""
         return ["--memory", memory, "--memory-swap", memory] if memory else []
 
     def run_command(self, name: str, image: str, options: Iterable[str]) -> list[str]:
-        """Return the command that runs a container until its standard input is closed; the image must be here."""
+        """Return the command that runs a container until its standard input is closed; it never pulls the image."""
         first = _FIRST_PROCESS.format(ready=ready_line(name))
         dropped = [word for each in _DROPPED for word in ("--cap-drop", each)]
         proxied = ["--http-proxy=false"] if self.is_podman else []
@@ -105,18 +107,18 @@ class ContainerRuntime:
         return [self.program, "run", "-i", *fixed, *options, image, "-c", first]
 
     def has_image(self, image: str) -> bool:
-        """Return whether an image is on this machine. Raises OSError."""
+        """Return whether this machine has the image. Raises OSError."""
         return self._output("image", "inspect", "--format", "{{.Id}}", "--", image)[0] == 0
 
     def pull_command(self, image: str) -> list[str]:
-        """Return the command that fetches an image, printing its progress."""
+        """Return the command that pulls an image, printing its progress."""
         return [self.program, "pull", "--", image]
 
     def build_command(self, build: ImageBuild, image: str, *, reaches_hosts: bool) -> list[str]:
-        """Return the command that builds an image from the file on its standard input.
+        """Return the command that builds an image from a Dockerfile on its standard input.
 
-        What it runs `reaches_hosts` or none. A file NAME.dockerignore beside it replaces `.dockerignore`, with podman:
-        docker looks for it by the name of the file, which it is not told.
+        Unless `reaches_hosts`, the build steps have no network. With podman, a file NAME.dockerignore beside the
+        Dockerfile replaces `.dockerignore`; docker cannot do that, because it does not learn the Dockerfile's name.
         """
         network = [] if reaches_hosts else ["--network", "none"]
         ignored = build.file.with_name(f"{build.file.name}.dockerignore")
@@ -126,7 +128,9 @@ class ContainerRuntime:
         return [self.program, "build", *network, *more, *args, *target, "-f", "-", "-t", image, str(build.context)]
 
     def create(self, name: str, image: str, labels: Mapping[str, str]) -> None:
-        """Create a container that is never started, of an image that is here. Raises OSError or WorkbenchError."""
+        """Create a container, which is never started, from an image on this machine. Raises OSError or
+        WorkbenchError.
+        """
         words = [word for label, value in labels.items() for word in ("--label", f"{label}={value}")]
         fixed = ["--pull", "never", "--network", "none", "--name", name]
         code, _, errors = self._output("create", *fixed, *words, image, "true", timeout=_COPYING)
@@ -134,7 +138,7 @@ class ContainerRuntime:
             raise WorkbenchError(f"no container of {visible(image, lines=False)}: {failure_of(errors, image)}")
 
     def archive_command(self, name: str, path: str) -> list[str]:
-        """Return the command that prints a directory of a container as a tar stream."""
+        """Return the command that prints a directory of a container as a tar archive."""
         return [self.program, "cp", f"{name}:{path}", "-"]
 
     def exec_command(
@@ -142,7 +146,8 @@ class ContainerRuntime:
     ) -> list[str]:
         """Return the command that runs a program on a terminal in a running container.
 
-        The `variables` have the values that they have for the command.
+        The `variables` are names; the program gets the values that they have in the environment of the returned
+        command.
         """
         passed = [word for each in variables for word in ("--env", each)]
         keys = ["--detach-keys", _NO_DETACHING[self.name]]
@@ -150,14 +155,14 @@ class ContainerRuntime:
         return [self.program, "exec", "-i", "-t", *keys, *user_option, *passed, "--workdir", directory, name, *argv]
 
     def names(self, label: str) -> list[tuple[str, str]]:
-        """Return the names of the containers with a label, and its values. Raises OSError."""
+        """Return the name, and the label's value, of each container with a label. Raises OSError."""
         shape = '{{.Names}} {{index .Labels "%s"}}' if self.is_podman else '{{.Names}} {{.Label "%s"}}'
         _, output, _ = self._output("ps", "-a", "--filter", f"label={label}", "--format", shape % label)
         pairs = [line.split(maxsplit=1) for line in output.splitlines()]
         return [(pair[0], pair[1]) for pair in pairs if len(pair) == 2]
 
     def remove(self, name: str) -> None:
-        """Kill and remove a container, if there is one. Raises OSError."""
+        """Kill and remove a container, if it exists. Raises OSError."""
         self._output("rm", "-f", name)
 
     def _output(self, *words: str, timeout: float = _SECONDS) -> tuple[int, str, str]:
@@ -166,12 +171,12 @@ class ContainerRuntime:
 
 
 def ready_line(name: str) -> str:
-    """Return what a container's first process prints."""
+    """Return the line that a container's first process prints when it runs."""
     return f"{name}-is-up"
 
 
 def first_process(name: str) -> int:
-    """Return the pid of a container's first process on this machine; 0 if it is not here."""
+    """Return the pid that a container's first process has on this machine; 0 if it is not found."""
     line, own = ready_line(name).encode(), pid_namespace("self")
     for pid in filter(str.isdigit, os.listdir("/proc") if Path("/proc/self").exists() else ()):  # noqa: PTH208
         with suppress(OSError):
@@ -181,7 +186,10 @@ def first_process(name: str) -> int:
 
 
 def output_until(line: str, client: subprocess.Popen[bytes], show: Callable[[str], None]) -> str | None:
-    """Read until a line, if one is given, passing on the lines before it; return them all if it does not come."""
+    """Read the output up to `line`, passing the lines before it to `show`; return None when it comes.
+
+    If it never comes, or `line` is empty, read to the end and return the last part of the output.
+    """
     output = ""
     assert client.stdout is not None
     for each in client.stdout:
@@ -194,7 +202,7 @@ def output_until(line: str, client: subprocess.Popen[bytes], show: Callable[[str
 
 
 def failure_of(output: str, image: str) -> str:
-    """Return the reason why a container could not be started, from what the program printed."""
+    """Return, from the runtime's output, the reason why it failed."""
     if '"bash"' in output and ("not found" in output or "no such file" in output):
         return f"the image {visible(image, lines=False)} has no bash, which commands need"
     lines = [line for line in output.splitlines() if line.strip()]

@@ -1,8 +1,8 @@
-"""What a project's `devcontainer.json` says of the container: what is used of it, and what is not.
+"""What a project's `devcontainer.json` says about the container: what is used, and what is ignored.
 
-Properties as in https://containers.dev/implementors/json_reference. The file is the project's, so nothing is used of it
-before the user has agreed to its bytes, and nothing in it makes the container more open: none of its commands is run,
-and its mounts give no keys, no sockets and nothing of the workspace.
+The properties are described at https://containers.dev/implementors/json_reference. The file is the project's, so
+nothing in it is used before the user has agreed to its bytes, and nothing in it makes the container less confined: its
+commands are not run, and it cannot mount keys, sockets or parts of the workspace.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from workbench.sandbox.sandbox import Boundary
 from workbench.text import visible, visible_path
 
 MayUse: TypeAlias = Callable[[Mapping[Path, bytes]], bool]
-"""Returns whether the user agreed that a container is made from files with this content."""
+"""Returns whether the user agreed to make a container from files with this content."""
 _COMMANDS: Final = (
     *("initializeCommand", "onCreateCommand", "updateContentCommand"),
     *("postCreateCommand", "postStartCommand", "postAttachCommand"),
@@ -39,32 +39,32 @@ _OF_EDITORS: Final = frozenset(
         "secrets",
     )
 )
-"""Properties without effect on the commands in a container."""
+"""Properties that have no effect on commands in a container."""
 _OF_BUILD: Final = frozenset(("dockerfile", "context", "args", "target"))
 _VARIABLE: Final = lazy_pattern(r"\$\{([^}$]*)\}")
 _IMAGE: Final = lazy_pattern(r"[A-Za-z0-9][\w.:/@-]*")
 _USER: Final = lazy_pattern(r"[A-Za-z0-9_][\w.:-]*")
 _OF_KERNEL: Final = ("/dev", "/proc", "/run", "/sys")
-"""Directories of which nothing is mounted: not the user's data, but ways into this machine."""
+"""Directories that are never mounted: they contain no data of the user, but ways into this machine."""
 _SAME_PATH: Final = "workspaceFolder is not used: the workspace has the same path inside as outside"
 
 
 @dataclass(frozen=True)
 class DevContainer:
-    """What is used of a `devcontainer.json`."""
+    """What is used from a `devcontainer.json`."""
 
     settings: ContainerSettings
-    """The user's own settings, extended with what the file says."""
+    """The user's own settings, extended by the file."""
     build: ImageBuild | None
-    """What the image is built from, unless the file names one."""
+    """What the image is built from; None if the file names an image."""
     notices: tuple[str, ...]
-    """What is not used of the file, for the user."""
+    """For the user: what in the file is not used."""
 
 
 def read_devcontainer(own: ContainerSettings, boundary: Boundary, may_use: MayUse) -> DevContainer | None:
-    """Return what the project's file says; None if the user's `own` settings do not use one.
+    """Return what the project's file says; None if the user's `own` settings do not use such a file.
 
-    Raises OSError or UsageError with the reason if it cannot be used.
+    Raises OSError if the user has not agreed to the file, or UsageError with the reason if it cannot be used.
     """
     file = devcontainer_in(own, boundary.workspace)
     if file is None:
@@ -89,7 +89,7 @@ def check_trust(files: Mapping[Path, bytes], may_use: MayUse) -> None:
 
 
 class _Reader:
-    """Reads one file, and collects what is not used of it."""
+    """Interprets one file, and collects notices about what is not used."""
 
     def __init__(self, file: Path, content: bytes, own: ContainerSettings, boundary: Boundary) -> None:
         self._file, self._content, self._own = file, content, own
@@ -100,7 +100,7 @@ class _Reader:
         self._notices: list[str] = []
 
     def result(self) -> DevContainer:
-        """Return what is used. Raises UsageError."""
+        """Return what is used from the file. Raises UsageError."""
         if self._data.get("dockerComposeFile"):
             raise UsageError("it names services of Docker Compose (dockerComposeFile), which are not started")
         build = self._build()
@@ -122,7 +122,7 @@ class _Reader:
         return DevContainer(settings, build, tuple(f"{name}: {visible(each, lines=False)}" for each in self._notices))
 
     def _checked(self, name: str, pattern: Any) -> str:
-        """Return a text that becomes a word of a command line. Raises UsageError for one that may be an option."""
+        """Return a property that becomes a word of a command line. Raises UsageError if it does not match `pattern`."""
         value = self._data.get(name) or ""
         text = self._substituted(value) if isinstance(value, str) else None
         if text is None or (text and not pattern.fullmatch(text)):
@@ -148,7 +148,7 @@ class _Reader:
         return ImageBuild(self.dockerfile, context, args, target, {self._file: self._content})
 
     def _strings(self, table: object, name: str) -> dict[str, str]:
-        """Return a table of strings with their variables replaced. Raises UsageError if it is none."""
+        """Return a table of strings with their `${…}` replaced. Raises UsageError if it is not a table of strings."""
         if table is None:
             return {}
         if not isinstance(table, Mapping) or not all(isinstance(each, str) for each in table.values()):
@@ -162,9 +162,9 @@ class _Reader:
         return {key: text for key, text in strings.items() if text is not None}
 
     def _substituted(self, text: str) -> str | None:
-        """Return a text with the values of `${…}`; None if it has another than the directories.
+        """Return a text with its `${…}` replaced; None if it contains one that does not stand for a directory.
 
-        Variables of the user's shell, which may be keys, are not passed on.
+        Variables of the user's shell are not passed on, because they may be keys.
         """
         path, name = str(self._workspace), self._workspace.name
         values = {f"{side}WorkspaceFolder": path for side in ("local", "container")}
@@ -175,7 +175,9 @@ class _Reader:
         return _VARIABLE.sub(lambda match: values[match[1]], text)
 
     def _mounts(self) -> list[str]:
-        """Return the mounts by the real paths of their sources, so that what was checked is what is mounted."""
+        """Return the accepted mounts with the real paths of their sources, so that what was checked is what is
+        mounted.
+        """
         mounts: list[str] = []
         listed = self._data.get("mounts") or []
         for entry in listed if isinstance(listed, list) else (listed,):
@@ -192,9 +194,9 @@ class _Reader:
         return self._without_inner(mounts)
 
     def _without_inner(self, mounts: Iterable[str]) -> list[str]:
-        """Return the mounts without those in a directory that commands write, and in which they could put a link there.
+        """Return the mounts whose source is not inside a directory that commands can write.
 
-        A container that is started again mounts what the path is then.
+        Commands could replace such a source with a link, which a container that is started again would follow.
         """
         entries = [(each, *split_mount(each)) for each in (*mounts, *self._own.mounts)]
         writable = [os.path.realpath(Path(each[1]).expanduser()) for each in entries if each[3]]
@@ -208,14 +210,14 @@ class _Reader:
         return result
 
     def _obstacle_to_writing(self, real: str) -> str:
-        """Return why something is not mounted unless it is read-only; empty if it is."""
+        """Return why something cannot be mounted writable; empty if it can."""
         if not Path(real).is_dir():
             return "a file is mounted only read-only (readonly)"
         why = refusal(real, self._boundary)
         return f"commands may not write {real}: {why}" if why else ""
 
     def _obstacle(self, real: str, target: str) -> str:
-        """Return why something is not mounted, even read-only; empty if it is."""
+        """Return why something cannot be mounted even read-only; empty if it can."""
         workspace = str(self._workspace)
         obstacle = ""
         if any(within(one, workspace) or within(workspace, one) for one in (real, os.path.normpath(target))):
@@ -251,7 +253,7 @@ _ALIASES: Final = {"src": "source", "dst": "target", "destination": "target", "r
 
 
 def _fields(entry: object) -> dict[str, str]:
-    """Return the fields of a mount, which is a table or a line of CSV as for `docker run --mount`."""
+    """Return the fields of a mount, which is a table or, as for `docker run --mount`, a line of CSV."""
     if isinstance(entry, Mapping):
         pairs: Iterable[tuple[str, str]] = ((name, str(value)) for name, value in entry.items())
     else:
@@ -264,7 +266,7 @@ def _fields(entry: object) -> dict[str, str]:
 
 
 def _words(line: str) -> list[str]:
-    """Return the fields of a line of CSV; none if it has one that is too long for the format's reader."""
+    """Return the fields of a line of CSV; an empty list if one is too long for Python's CSV reader."""
     try:
         return next(csv.reader([line]), [])
     except csv.Error:

@@ -1,7 +1,8 @@
-"""What programs in the partial sandbox reach, as rules of Landlock.
+"""The Landlock rules of the partial sandbox: which files its programs reach.
 
-These only allow, so secrets are taken out by allowing everything beside them: the entries of each directory on the way
-to one. What appears there later is not readable until the next start. Names can be listed everywhere.
+Landlock rules can only allow. So a secret is excluded by allowing everything beside it: the other entries of each
+directory on the path to it. Files that appear there later are not readable until the next start. File names can be
+listed everywhere.
 """
 
 from __future__ import annotations
@@ -18,15 +19,16 @@ from workbench.sandbox.mounts import PROGRAMS_IN_RUN, REPLACED, FileAccess
 
 _DEVICES: Final = tuple(f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "tty"))
 _SHARED_MEMORY: Final = "/dev/shm"
-"""Python's pools of processes need it."""
+"""Needed by Python's process pools."""
 _TO_DEVICES: Final = landlock.READ_FILE | landlock.WRITE_FILE | landlock.TRUNCATE | landlock.CONTROL_DEVICE
 _EVERYTHING: Final = landlock.READ | landlock.WRITE
 
 
 def ruleset(access: FileAccess, writable: Iterable[str], readable: Iterable[str], version: int) -> int:
-    """Return the descriptor of the rules; `writable` and `readable` are directories that one program needs besides.
+    """Return the descriptor of the ruleset. Raises OSError.
 
-    Raises OSError.
+    `writable` and `readable` are directories that one program needs in addition; `version` is the kernel's version of
+    Landlock.
     """
     network = landlock.TCP if version >= landlock.SINCE_TCP else 0
     scopes = landlock.ABSTRACT_SOCKETS | landlock.SIGNALS if version >= landlock.SINCE_SCOPES else 0
@@ -65,7 +67,7 @@ def _rights(access: FileAccess, writable: Iterable[str], readable: Iterable[str]
 
 
 def _beside(root: str, closed: Collection[str]) -> Iterator[str]:
-    """Yield paths that together are everything below a directory but the closed paths in it."""
+    """Yield paths that together cover everything below `root` except the closed paths."""
     avoided = {path for path in closed if path != root and within(path, root)}
     if not avoided:
         yield root
@@ -82,5 +84,5 @@ def _beside(root: str, closed: Collection[str]) -> Iterator[str]:
 
 
 def _existing(paths: Iterable[str]) -> list[str]:
-    """Return the paths that exist and that this user can read anyway."""
+    """Return those paths that exist, are no links, and can be read by this user at all."""
     return [path for path in paths if path and os.access(path, os.R_OK) and not os.path.islink(path)]  # noqa: PTH114

@@ -1,6 +1,6 @@
-"""Directories besides the workspace that commands in the sandbox may write, because a rule of the user's names them.
+"""Directories besides the workspace that commands in the sandbox may write to, because a rule of the user's allows it.
 
-The rule is `allow sandbox_write in DIRECTORY`, of the session or in the user's file.
+The rule is `allow sandbox_write in DIRECTORY`; it belongs to the session or is in the user's file.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _OF_SYSTEM: Final = (
     *("/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/nix", "/proc", "/run", "/sbin", "/sys", "/usr"),
     *("/System", "/Library", "/private/etc"),
 )
-"""Directories that are the system's, with everything in them."""
+"""Directories of the system; neither they nor anything in them can be granted."""
 _SHARED: Final = frozenset(("/home", "/media", "/mnt", "/opt", "/srv", "/snap", "/tmp", "/var", "/var/lib", "/var/tmp"))
-"""Directories that are refused as a whole, unlike what is in them."""
+"""Directories that cannot be granted as a whole, although directories in them can."""
 _OF_PATTERNS: Final = ("*", "?", "'", '"', "\\", "\n", "\r", "\t", " $ ")
 
 
 def granted_directories(rules: Iterable[Rule], boundary: Boundary) -> GrantedDirectories:
-    """Return what the rules grant in a workspace, as the directories are now."""
+    """Return what the rules grant to commands in a workspace, checking the directories as they are now."""
     reasons = {path: refusal(path, boundary) for path in _named(rules, os.path.realpath(boundary.workspace))}
     usable = [path for path, why in reasons.items() if not why]
     # What is in another one needs no mount of its own, which would keep the outer one from protecting the way to it.
@@ -52,7 +52,9 @@ _LIMIT: Final = (
 
 @cache
 def _is_searched_whole(path: str) -> bool:
-    """Return whether all protected files of a directory are found; asked once, because the search takes a while."""
+    """Return whether the search for a directory's protected files was complete. Cached, because the search takes a
+    while.
+    """
     return protected_paths(Path(path)).is_complete
 
 
@@ -65,14 +67,15 @@ def _named(rules: Iterable[Rule], workspace: str) -> Iterator[str]:
 
 
 def directory_of(path: str, base: str = "/") -> str:
-    """Return the absolute path of a directory as a user writes it: from the home directory, or relative to `base`."""
+    """Return the absolute, normalized path of a directory as a user writes it: with `~`, or relative to `base`."""
     return os.path.normpath(os.path.join(base, os.path.expanduser(path.removesuffix("/**"))))  # noqa: PTH111, PTH118
 
 
 def refusal(path: str, boundary: Boundary) -> str:
-    """Return why commands may not write a directory, as a clause; empty if they may. The path is absolute.
+    """Return why commands may not write to a directory, as a clause; empty if they may. The path must be absolute.
 
-    What is below it must be the user's own data: commands could otherwise leave behind what runs outside the sandbox.
+    The directory may contain only the user's own data: otherwise commands could leave behind files that run outside the
+    sandbox.
     """
     if "\0" in path or any(sign in path for sign in _OF_PATTERNS):
         return "its path contains characters that mean something else in a rule"
@@ -117,9 +120,10 @@ def _refusal_by_content(real: str, home: str, hidden: Iterable[str]) -> str:
 
 
 def _programs(home: str) -> Iterator[str]:
-    """Yield the directories of programs that run outside the sandbox: on the PATH, and of `ohw` itself.
+    """Yield the directories of programs that run outside the sandbox: those on the PATH, and those of `ohw` itself.
 
-    Beside a `bin` is what its programs load, unless that is the home directory.
+    For a `bin` directory, yields its parent, which also contains what the programs load, unless that is the home
+    directory or contains it.
     """
     yield from map(os.path.realpath, (ROOT, sys.prefix, sys.base_prefix))
     for each in os.environ.get("PATH", "").split(os.pathsep):

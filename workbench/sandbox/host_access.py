@@ -1,4 +1,4 @@
-"""Decisions about hosts: one question for all connections to a host that wait for it, and a limit on what is sent."""
+"""Decisions about hosts: all waiting connections to a host share one question, and what is sent is limited."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Final, TypeAlias
 from workbench.lazy_pattern import lazy_pattern
 
 UPLOAD: Final = 1_000_000
-"""Bytes that may be sent to a host before it is asked about again."""
+"""The number of bytes that may be sent to a host before the user is asked again."""
 MOST_QUESTIONS: Final = 16
-"""Hosts that one process tree may have undecided at a time; further ones are refused."""
+"""The number of hosts that may await a decision at a time for one process tree; further ones are refused."""
 _INTERVAL: Final = 0.25
 """Seconds between checks whether a client that waits for a decision has hung up."""
 _NAME: Final = lazy_pattern(r"(?=.{1,253}\Z)[a-z0-9_](?:[a-z0-9_-]{0,62})(?:\.[a-z0-9_](?:[a-z0-9_-]{0,62}))*")
@@ -27,8 +27,8 @@ class BadHost(ValueError):
 def host_of(text: str) -> str:
     """Return the canonical form of a host name, IPv4 address or IPv6 address without brackets. Raises BadHost.
 
-    A name whose last label is a number would be read as an IPv4 address in an old notation, such as `0x7f.1`; it is
-    accepted only in the dotted form.
+    A name whose last label is a number, such as `0x7f.1`, is rejected, because some programs read it as an IPv4
+    address; only the usual dotted form is accepted.
     """
     host = text.lower().removesuffix(".")
     try:
@@ -44,7 +44,7 @@ def _bad(text: str) -> str:
 
 
 def is_literal(host: str) -> bool:
-    """Return whether the host is an IP address or a name of this machine, which needs no name server."""
+    """Return whether the host is an IP address or a name of this machine, so that no name server is needed."""
     try:
         ipaddress.ip_address(host)
     except ValueError:
@@ -53,25 +53,25 @@ def is_literal(host: str) -> bool:
 
 
 def endpoint_text(host: str, port: int) -> str:
-    """Return the host and port as a URL has them, an IPv6 address in brackets."""
+    """Return the host and port as written in a URL, with an IPv6 address in brackets."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 @dataclass(frozen=True)
 class HostVerdict:
-    """The answer to a request: the host may be reached, or the reason for the model why not, in one line."""
+    """The answer to a request: the host may be reached, or why not, in one line for the model."""
 
     allowed: bool
     reason: str = ""
     grant: str = ""
-    """What allows the host; a new grant has an upload limit of its own."""
+    """Identifies what allows the host; each grant has an upload limit of its own."""
     upload: int | None = UPLOAD
-    """Bytes that may be sent with this grant before it is asked about again; None means any number."""
+    """The number of bytes that may be sent under this grant before the user is asked again; None means no limit."""
 
 
 @dataclass(frozen=True)
 class HostRefusal:
-    """A connection that the sandbox refused; `at` is a time of `time.monotonic`."""
+    """A connection that the sandbox refused at the time `at` (of `time.monotonic`)."""
 
     host: str
     port: int
@@ -81,28 +81,34 @@ class HostRefusal:
 
     @property
     def line(self) -> str:
-        """The host with the reason, in one line."""
+        """The host, port and reason in one line."""
         return " ".join((endpoint_text(self.host, self.port), f"({self.reason})"))
 
 
 @dataclass(eq=False)
 class HostRequest:
-    """A host that a process tree wants to reach; `uploaded` is 0, or the bytes sent so far if it wants to send more."""
+    """A host that a process tree wants to reach.
+
+    `uploaded` is 0 for a new connection; otherwise the process tree has used up its limit by sending this many bytes.
+    `label` names the process tree.
+    """
 
     host: str
     port: int
     label: str
     uploaded: int = 0
     command: Callable[[], str] = lambda: ""
-    """Returns the command line of the process that has connected; empty if it is not known."""
+    """Returns the command line of the process that has connected; empty if it is unknown."""
     refusal: Callable[[], str] = lambda: ""
-    """Returns why no address of the host may be reached, once the host is allowed; empty if one may."""
+    """Returns why the host, even if allowed, has no address that may be reached; empty if it has one."""
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _abandoned: bool = field(default=False, repr=False)
     _callbacks: list[Callable[[], None]] = field(default_factory=list, repr=False)
 
     def on_abandoned(self, callback: Callable[[], None]) -> None:
-        """Call back, in any thread, when no connection waits for the answer any more; at once if that is so now."""
+        """Call `callback`, in any thread, when no connection waits for the answer any more; at once if that is already
+        so.
+        """
         with self._lock:
             if not self._abandoned:
                 self._callbacks.append(callback)
@@ -110,7 +116,7 @@ class HostRequest:
         callback()
 
     def abandon(self) -> None:
-        """Report that no connection waits for the answer."""
+        """Call the callbacks: no connection waits for the answer any more."""
         with self._lock:
             self._abandoned, callbacks = True, tuple(self._callbacks)
         for callback in callbacks:
@@ -118,7 +124,7 @@ class HostRequest:
 
 
 Decide: TypeAlias = Callable[[HostRequest], HostVerdict]
-"""Decides on a request. It may wait for the user, is called in a thread of its own, and raises nothing."""
+"""Decides on a request. Called in a thread of its own; may wait for the user, and must not raise."""
 
 
 class AccessRefused(Exception):
@@ -138,19 +144,19 @@ class _Pending:
 
 
 class HostDecisions:
-    """The requests that wait for a decision; connections of one process tree to the same host share one."""
+    """The requests that await a decision; connections of one process tree to the same host and port share one."""
 
     def __init__(self, decide: Decide, patience: float) -> None:
-        """`patience` is how many seconds a connection waits for a decision."""
+        """`patience` is the number of seconds that a connection waits for a decision."""
         self._decide = decide
         self._patience = patience
         self._lock = threading.Lock()
         self._pending: dict[tuple[str, int, str, bool], _Pending] = {}
 
     def verdict(self, request: HostRequest, is_gone: Callable[[], bool]) -> HostVerdict:
-        """Wait for the decision on a request, or on an equal one that already waits.
+        """Wait for the decision on a request, or on an equal one that is already pending.
 
-        `is_gone` says that the connection has ended or must end. Raises Abandoned.
+        `is_gone` returns whether the connection has ended or must end; then this raises Abandoned.
         """
         key = (request.host, request.port, request.label, request.uploaded > 0)
         with self._lock:
@@ -169,7 +175,7 @@ class HostDecisions:
             self._leave(key, pending)
 
     def is_waiting(self, label: str) -> bool:
-        """Return whether a connection of the process tree waits for a decision."""
+        """Return whether a connection of the process tree is waiting for a decision."""
         with self._lock:
             return any(key[2] == label for key in self._pending)
 
@@ -204,19 +210,20 @@ class HostDecisions:
 
 
 class UploadMeter:
-    """Counts the bytes that are sent to one host with one grant, over all connections."""
+    """Counts the bytes that are sent to one host under one grant, over all connections, and enforces the limit."""
 
     def __init__(self, limit: int | None) -> None:
         self._lock = threading.Lock()
         self._asking = threading.Lock()
         self._limit = limit
         self.sent = 0
-        """Bytes that were sent, or are about to be."""
+        """The number of bytes that were sent or are reserved."""
 
     def reserve(self, size: int, ask: Callable[[int], HostVerdict]) -> int:
-        """Reserve up to `size` bytes, at least 1; call `ask` with the bytes sent so far if none may be sent.
+        """Reserve between 1 and `size` bytes, and return how many; if the limit is used up, call `ask` with the bytes
+        sent so far.
 
-        Raises AccessRefused if the answer is no, and anything that `ask` raises.
+        Raises AccessRefused if the answer is no, and whatever `ask` raises.
         """
         while True:
             with self._lock:

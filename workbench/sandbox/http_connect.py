@@ -1,6 +1,6 @@
-"""The HTTP that a proxy has to understand (RFC 9112): CONNECT, and one request with an absolute URL per connection.
+"""The HTTP that a proxy has to understand (RFC 9112): CONNECT, or one request with an absolute URL per connection.
 
-The parser is strict: what it does not understand exactly is refused, so that the server cannot read more or other
+The parser is strict and refuses whatever it does not understand exactly, so that the server cannot read other or more
 requests from the forwarded bytes than this module did.
 """
 
@@ -30,11 +30,11 @@ _HOP: Final = frozenset(
         *("te", "trailer", "upgrade", "host"),
     ]
 )
-"""Headers for the proxy alone, and the Host header, which is replaced."""
+"""Headers that are not forwarded: those for the proxy alone, and Host, which is replaced."""
 
 
 class BadHttp(Exception):
-    """The request cannot be served; `reply` is what the client is sent."""
+    """The request cannot be served; `reply` is the response for the client."""
 
     def __init__(self, message: str, status: str = "400 Bad Request") -> None:
         super().__init__(message)
@@ -43,7 +43,7 @@ class BadHttp(Exception):
 
 @dataclass(frozen=True)
 class HttpRequest:
-    """A request for a tunnel, or a request to forward: its head for the server, and the framing of its body."""
+    """A request for a tunnel, or a request to forward: its head as the server gets it, and the length of its body."""
 
     host: str
     port: int
@@ -54,7 +54,7 @@ class HttpRequest:
 
 
 def response(status: str, text: str, headers: str = "") -> bytes:
-    """Return a complete response with a text, after which the connection ends."""
+    """Return a complete response with the given status and text, after which the connection ends."""
     body = f"{text}\n".encode()
     head = f"HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {len(body)}\r\n{headers}"
     return f"{head}Connection: close\r\n\r\n".encode("ascii") + body
@@ -66,7 +66,7 @@ def refusal(text: str) -> bytes:
 
 
 def parse_head(head: bytes) -> HttpRequest:
-    """Parse the head of a request, up to and including the empty line. Raises BadHttp."""
+    """Parse the head of a request, including the empty line at its end. Raises BadHttp."""
     first, *lines = head.decode("latin-1").removesuffix("\r\n\r\n").split("\r\n")
     line = _LINE.fullmatch(first)
     fields = [_FIELD.fullmatch(each) for each in lines]
@@ -87,7 +87,7 @@ def parse_head(head: bytes) -> HttpRequest:
 
 
 def _forwarded(request: str, host: str, port: int, headers: list[tuple[str, str]]) -> bytes:
-    """Return the head for the server: its own name as Host, and without the headers for proxies."""
+    """Return the head for the server, with the server's own name as Host and without the headers for proxies."""
     listed = {
         name.strip().lower() for each, value in headers if each.lower() == "connection" for name in value.split(",")
     }
@@ -109,7 +109,7 @@ def _endpoint(authority: str, default: int | None) -> tuple[str, int]:
 
 
 def _body_length(headers: list[tuple[str, str]]) -> int | None:
-    """Return the length of the body, or None if it is chunked. Raises BadHttp if there is any doubt."""
+    """Return the length of the body, or None if it is chunked. Raises BadHttp if the headers are ambiguous."""
     lengths = [value for name, value in headers if name.lower() == "content-length"]
     codings = [value for name, value in headers if name.lower() == "transfer-encoding"]
     if not codings and not lengths:
@@ -123,15 +123,17 @@ def _body_length(headers: list[tuple[str, str]]) -> int | None:
 
 
 class ResponseHead:
-    """The heads at the start of a response: makes the last one say that the connection ends after the response."""
+    """Rewrites the head of a response to say that the connection ends after it; interim responses before it pass
+    unchanged.
+    """
 
     def __init__(self) -> None:
         self.is_past = False
-        """Whether what follows is forwarded as it is."""
+        """Whether the head is complete, so that all further bytes are forwarded unchanged."""
         self._data = bytearray()
 
     def feed(self, data: bytes) -> bytes:
-        """Return the bytes to forward; none as long as a head is incomplete. No data means the end of the response."""
+        """Return the bytes to forward; none while a head is incomplete. Empty `data` means the end of the response."""
         self._data += data
         forwarded = b""
         while not self.is_past and (end := self._data.find(b"\r\n\r\n")) >= 0:
@@ -152,14 +154,14 @@ def _closing(head: bytes) -> bytes:
 
 
 class SizedBody:
-    """A body of a given number of bytes; None stands for a tunnel, which has no end of its own."""
+    """A body of a given number of bytes; None means a tunnel, which has no end of its own."""
 
     def __init__(self, length: int | None) -> None:
         self._remaining = length
 
     @property
     def is_complete(self) -> bool:
-        """Whether the last byte was fed."""
+        """Whether the whole body has been fed."""
         return self._remaining == 0
 
     def feed(self, data: bytes) -> int:
@@ -172,18 +174,18 @@ class SizedBody:
 
 
 class ChunkedBody:
-    """A body in chunks (RFC 9112, 7.1); finds where it ends."""
+    """A body with chunked encoding (RFC 9112, section 7.1); finds where it ends."""
 
     def __init__(self) -> None:
         self.is_complete = False
         self._remaining = 0
-        """Bytes of the current chunk that are still to come, with the line end after it."""
+        """The number of bytes of the current chunk, and of the line end after it, that are still to come."""
         self._line = bytearray()
         self._in_trailers = False
         self._trailers = 0
 
     def feed(self, data: bytes) -> int:
-        """Return how many of the bytes belong to the body. Raises BadHttp if they are not chunks."""
+        """Return how many of the bytes belong to the body. Raises BadHttp if the chunks are malformed."""
         position = 0
         while position < len(data) and not self.is_complete:
             if self._remaining > 0:
@@ -197,7 +199,7 @@ class ChunkedBody:
         return position
 
     def _skip(self, data: bytes) -> int:
-        """Pass over bytes of a chunk; its last two are a line end."""
+        """Consume bytes of a chunk, the last two of which must be a line end; return how many. Raises BadHttp."""
         before = self._remaining
         self._remaining -= len(data)
         tail = data[max(0, before - 2) :]

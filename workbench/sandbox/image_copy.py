@@ -1,4 +1,4 @@
-"""Copies a directory out of an image into a workspace, for images that contain the code."""
+"""Copies a directory out of a container image into a new workspace, for images that contain the code."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _MOST_OMITTED: Final = 5
 def copy_from_image(
     locations: Locations, settings: ContainerSettings, path: str, show: Callable[[str], None]
 ) -> WorkspaceCopy:
-    """Copy a directory of the settings' image, which is pulled if it is missing; `show` gets a line for each step.
+    """Copy a directory from the image of the settings, pulling it if necessary; `show` gets a line for each step.
 
-    Raises WorkbenchError if there is no such directory, the disk is full, or git fails; nothing of the copy is then
-    on the disk.
+    Raises UsageError if the path is not absolute, and WorkbenchError if the directory does not exist, the disk is full,
+    or git fails; then nothing of the copy remains on the disk.
     """
     origin, image = _checked_path(path), visible(settings.image, lines=False)
     runtime = ContainerRuntime.find(settings.runtime)
@@ -79,7 +79,7 @@ def _checked_path(path: str) -> str:
 def _pull(
     locations: Locations, runtime: ContainerRuntime, settings: ContainerSettings, show: Callable[[str], None]
 ) -> None:
-    """Fetch the image if it is not here. Raises WorkbenchError."""
+    """Pull the image if this machine does not have it. Raises WorkbenchError."""
     image = visible(settings.image, lines=False)
     boundary = Boundary(Path("/"), locations, Path.home())
     named = ContainerImage(runtime, boundary, settings, lambda files: False)
@@ -95,7 +95,7 @@ def _pull(
 
 
 def _unpack(runtime: ContainerRuntime, copy: WorkspaceCopy) -> UnpackedTree:
-    """Unpack the directory of the image. Raises OSError or WorkbenchError."""
+    """Unpack the directory of the image into the copy. Raises OSError or WorkbenchError."""
     container = f"ohw-copy-{os.getpid()}-{secrets.token_hex(4)}"
     runtime.create(container, copy.image, {LABEL: mark()})
     try:
@@ -112,7 +112,9 @@ def _unpack(runtime: ContainerRuntime, copy: WorkspaceCopy) -> UnpackedTree:
 
 
 def _unpacked(client: subprocess.Popen[bytes], copy: WorkspaceCopy) -> UnpackedTree | None:
-    """Unpack what the client prints; return None if it fails. Raises OSError or NotADirectoryInImage."""
+    """Unpack the archive that the client prints; return None if the client fails. Raises OSError or
+    NotADirectoryInImage.
+    """
     assert client.stdout is not None
     with client.stdout as stream:
         try:

@@ -1,8 +1,8 @@
-"""Unpacks a directory of an image from the tar stream of `podman cp`, so that nothing in it leads out of the copy.
+"""Unpacks a directory of an image from the tar stream of `podman cp`, so that no link in the copy leads out of it.
 
-The image is not trusted: links are created last, when nothing is written any more, and only those whose target is a
-path in the directory, by its text. With `..` only at the start of a target, and real directories above each link, that
-holds for chains of links too.
+The image is not trusted. Links are created last, when nothing is written any more, and only if their text names a path
+inside the directory. Since `..` may only be at the start of a target, and all directories above a link are real, chains
+of links cannot lead out either.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ _OWNER_EXECUTES: Final = 0o100
 
 
 class NotADirectoryInImage(WorkbenchError):
-    """The path in the image is no directory."""
+    """The path in the image is not a directory."""
 
 
 @dataclass
 class UnpackedTree:
-    """What was unpacked."""
+    """What was unpacked, and what was not."""
 
     files: int = 0
     size: int = 0
-    """The bytes of its files."""
+    """The total size of the files in bytes."""
     omitted: list[str] = field(default_factory=list)
-    """What was not unpacked, with the reason."""
+    """The paths that were not unpacked, each with the reason."""
 
 
 def unpack(stream: IO[bytes], origin: str, target: Path) -> UnpackedTree:
-    """Unpack the stream of the directory `origin` of an image into the existing, empty directory `target`.
+    """Unpack the archive of the image's directory `origin` into the existing, empty directory `target`.
 
-    Files belong to this user. Absolute links to paths in `origin` become relative ones.
-    Raises OSError, tarfile.TarError or NotADirectoryInImage.
+    The current user owns the files. Absolute links to paths in `origin` become relative. Raises OSError,
+    tarfile.TarError or NotADirectoryInImage.
     """
     tree, symlinks = UnpackedTree(), dict[str, str]()
     with tarfile.open(fileobj=stream, mode="r|") as archive:
@@ -89,7 +89,7 @@ def _unpack_member(
 
 
 def _link(symlinks: dict[str, str], origin: str, target: Path, tree: UnpackedTree) -> None:
-    """Create the links. All directories above them exist before the first one, so none is created through another."""
+    """Create the links, after all directories above them, so that none is created through another link."""
     for name in symlinks:
         (target / name).parent.mkdir(parents=True, exist_ok=True)
     for name, text in symlinks.items():
@@ -101,7 +101,9 @@ def _link(symlinks: dict[str, str], origin: str, target: Path, tree: UnpackedTre
 
 
 def _target_inside(name: str, text: str, origin: str) -> str | None:
-    """Return the target of the link `name` as seen from its directory; None unless it surely is in the directory."""
+    """Return the target of the link `name`, relative to the link's directory; None unless it is certainly inside the
+    copy.
+    """
     directory = posixpath.dirname(name)
     if text.startswith("/"):
         path = posixpath.normpath(text)

@@ -1,8 +1,8 @@
 """The file system inside the sandbox, as options of bubblewrap.
 
-Everything is read-only except for the workspace, a temporary directory of the session and named caches; secrets, and
-the directories of `ohw` itself, are empty. Inside the workspace, protected paths are read-only, and the directories on
-the way to them are mounts of their own, because a mount cannot be renamed.
+Everything is read-only except the workspace, the session's temporary directory and the enabled caches. Secrets and the
+directories of `ohw` itself appear empty. Protected paths inside the workspace are read-only, and the directories above
+them are mounts of their own, because a mount cannot be renamed.
 """
 
 from __future__ import annotations
@@ -19,37 +19,39 @@ from workbench.risk.protected_repositories import directories_above
 from workbench.sandbox.protected_paths import ProtectedPaths
 
 Kind: TypeAlias = Literal["read", "write", "hide", "private"]
-"""Read-only, writable, empty and read-only, or the session's own temporary directory."""
+"""How a path is mounted: read-only, writable, empty and read-only, or as the session's own temporary directory."""
 _NO_FILE: Final = "/dev/null"
 _RUN: Final = "/run"
 REPLACED: Final = ("/tmp", "/var/tmp", _RUN)
 PROGRAMS_IN_RUN: Final = ("/run/current-system", "/run/opengl-driver", "/run/wrappers")
-"""Where NixOS has its programs."""
+"""Where NixOS keeps its programs."""
 
 
 @dataclass(frozen=True)
 class FileAccess:
-    """What the programs in the sandbox reach; all paths are real ones, and missing ones are ignored."""
+    """Which files the programs in the sandbox reach. All paths are real paths, and missing ones are ignored."""
 
     workspace: str
     is_writable: bool
-    """Whether the workspace and the caches can be written."""
+    """Whether the workspace and the caches are writable."""
     granted: Sequence[str]
-    """Directories that are written besides the workspace."""
+    """The directories, besides the workspace, that commands may write to."""
     private: str
-    """The session's temporary directory, which stands for /tmp."""
+    """The session's temporary directory, which is mounted as /tmp."""
     temporary: str
-    """The directory for temporary files of this machine, replaced too; empty if more than those is in it."""
+    """This machine's directory for temporary files, which is replaced too; empty if it is in the workspace or contains
+    the home.
+    """
     protected: ProtectedPaths
     caches: Sequence[str]
     hidden: Sequence[str]
     programs: Sequence[str]
-    """Directories of programs that have to be visible wherever they are."""
+    """Directories of programs, which must stay visible even inside replaced or hidden directories."""
 
     def options(self, writable: Iterable[str], readable: Iterable[str]) -> tuple[list[str], bytes]:
-        """Return the options, and the mounts as the supervisor checks them.
+        """Return bubblewrap's options, and the order of mounts that the supervisor checks.
 
-        `writable` and `readable` are directories that one program needs besides these.
+        `writable` and `readable` are directories that one program needs in addition.
         """
         mounts = self._mounts()
         mounts.update(dict.fromkeys(_existing(readable), "read"))
@@ -65,7 +67,7 @@ class FileAccess:
         return [*options, *closing], encoded(order)
 
     def _mounts(self) -> dict[str, Kind]:
-        """Return the kind of each mount; where two apply to one path, the stricter one."""
+        """Return all mounts, with their kinds, by path; if two kinds apply to a path, the stricter one."""
         mounts: dict[str, Kind] = dict.fromkeys(
             _existing((*map(os.path.realpath, REPLACED), self.temporary)), "private"
         )
@@ -75,7 +77,7 @@ class FileAccess:
         return mounts
 
     def own_mounts(self) -> dict[str, Kind]:
-        """Return the mounts of the workspace, its repository, the caches and what was granted."""
+        """Return the mounts of the workspace, its repository, the caches and the granted directories, by path."""
         if not self.is_writable:
             return {self.workspace: "read"}
         roots = [self.workspace, *_existing(self.granted), *self.protected.git_directories]
@@ -92,16 +94,16 @@ class FileAccess:
         return mounts
 
     def _covered(self, paths: Iterable[str], replaced: Iterable[str]) -> list[str]:
-        """Return the paths that would not be visible because they are below a replaced or hidden directory."""
+        """Return those paths that a replaced or hidden directory would make invisible."""
         covers = [*replaced, *_existing(self.hidden)]
         return [path for path in paths if any(within(path, each) for each in covers)]
 
     def _is_needed(self, path: str) -> bool:
-        """Return whether a hidden path would hide the whole workspace."""
+        """Return whether hiding the path would hide the whole workspace."""
         return within(self.workspace, path)
 
     def _option(self, path: str, kind: Kind) -> Sequence[str]:
-        """Return the option for a mount without its last word, the path; with the source, unless it is empty."""
+        """Return the option for a mount without its last word, the path: its name, and the source if it has one."""
         if kind == "write":
             return "--bind", path
         if kind == "read":
@@ -112,7 +114,9 @@ class FileAccess:
 
 
 def _in_real_directory(path: str) -> str:
-    """Return the path with its directory resolved: bubblewrap does not, and parts of git may be links."""
+    """Return the path with its directory resolved, because parts of a git directory may be links, which bubblewrap does
+    not follow.
+    """
     directory, _, name = path.rpartition("/")
     return f"{os.path.realpath(directory)}/{name}"
 

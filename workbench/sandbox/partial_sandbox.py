@@ -1,6 +1,6 @@
-"""The partial sandbox: Landlock and a filter of system calls, for Linux without bubblewrap.
+"""The partial sandbox: Landlock and a filter of system calls, for Linux machines without bubblewrap.
 
-It needs no program and no privilege, and holds less: `gaps` says what it leaves open.
+It needs no program and no privilege, but confines less: `gaps` lists what it leaves open.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ _SIGNAL_GAP: Final = "your other programs can be signaled"
 
 
 def gaps(version: int) -> Sequence[str]:
-    """Return what the partial sandbox does not hold with a version of Landlock."""
+    """Return what the partial sandbox leaves open, given the kernel's version of Landlock."""
     return _GAPS if version >= landlock.SINCE_SCOPES else (*_GAPS, _SIGNAL_GAP)
 
 
 def absence() -> str:
-    """Return why there is no Landlock here; empty if there is."""
+    """Return why the partial sandbox is not available on this machine; empty if it is."""
     try:
         landlock.version()
     except OSError as error:
@@ -50,14 +50,14 @@ def absence() -> str:
 
 
 def unfit(boundary: Boundary) -> str:
-    """Return why the workspace cannot have the partial sandbox; empty if it can."""
+    """Return why the partial sandbox cannot confine programs in this workspace; empty if it can."""
     workspace = str(boundary.workspace.resolve())
     is_fit = not any(within(path, workspace) and os.path.lexists(path) for path in hidden_paths(boundary))
     return "" if is_fit else "your keys are in the workspace, and Landlock cannot take them out of it"
 
 
 class PassedConnections(socket.socket):
-    """A socket through which a supervisor sends connections, accepted by reading them."""
+    """A socket through which a supervisor sends connections as descriptors; `accept` receives the next one."""
 
     def accept(self) -> tuple[socket.socket, str]:
         """Return the next connection. Raises OSError."""
@@ -72,7 +72,7 @@ class PartialSandbox(Sandbox):
 
     @property
     def containment(self) -> str:
-        """Empty: what runs can reach what this sandbox leaves open, so every question is asked."""
+        """Empty: programs can reach what this sandbox leaves open, so no approval may be skipped."""
         return ""
 
     @contextmanager
@@ -87,7 +87,7 @@ class PartialSandbox(Sandbox):
         private: Path | None = None,
         name: str = "",
     ) -> Iterator[ProgramStart]:
-        """Yield the launch of a program, which runs in the directory. Raises OSError."""
+        """Yield how to start a program in `directory` inside the partial sandbox. Raises OSError."""
         for path in (*writable, *readable):
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
         version, temporary = landlock.version(), os.path.realpath(private or self.private_directory())
@@ -109,7 +109,11 @@ class PartialSandbox(Sandbox):
 
     @contextmanager
     def _connections(self, label: str) -> Iterator[Sequence[int]]:
-        """Yield the supervisor's ends of two sockets: one for connections to the proxy, after one that stays open."""
+        """Yield the descriptors that the supervisor gets: a socket that stays open as long as it runs, then one for
+        connections.
+
+        Yields none if there is no proxy.
+        """
         if self._proxy is None:
             yield ()
             return
@@ -133,7 +137,7 @@ class PartialSandbox(Sandbox):
 
 
 def _encoded(directory: Path | str, variables: Mapping[str, str]) -> bytes:
-    """Return the directory and the variables as the supervisor's child reads them, each ended by a NUL."""
+    """Return the directory and the variables in the format that the supervisor's child reads, each ended by a NUL."""
     words = [str(directory), *(f"{name}={value}" for name, value in variables.items() if name)]
     if any("\0" in each for each in words):
         raise OSError(errno.EINVAL, "a variable or path of the program contains a NUL character")

@@ -1,7 +1,7 @@
-"""Tries to get out of the sandbox it is started in; standard library only.
+"""Tries to escape from the sandbox it is started in; standard library only.
 
-Its argument is a JSON object with the paths, ports and pids to try. It prints one line for each attempt: its name, and
-`held` or `out`. What it says is only half of the proof: `proof` looks outside for traces of each attempt.
+Its argument is a JSON object with the paths, ports and pids to try. For each attempt it prints a JSON list: the name,
+and "held" or "out". Its own report is only half of the proof: `proof` looks for traces of each attempt outside.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def _sees(pid: int, command: str) -> Callable[[], bool]:
 
 
 def _makes_files(directories: list[str], name: str) -> Callable[[], bool]:
-    """Return an attempt to make a file in any of the directories; it is removed again."""
+    """Return an attempt to create a file in any of the directories; the file is removed again."""
 
     def attempt() -> bool:
         return bool(sum(_makes_file(f"{directory}/{name}") for directory in directories))
@@ -115,7 +115,7 @@ def _makes_file(path: str) -> bool:
 
 
 def _types() -> bool:
-    """Return whether the request reaches the kernel's terminals; there need not be one to tell."""
+    """Return whether the kernel accepts a request to type into a terminal; the test works without a terminal too."""
     try:
         fcntl.ioctl(0, _TIOCSTI, b"x")
     except OSError as error:
@@ -124,7 +124,9 @@ def _types() -> bool:
 
 
 def _calls(number: int) -> Callable[[], bool]:
-    """Return an attempt at a system call, with invalid arguments; any error but EPERM means that it is not filtered."""
+    """Return an attempt at a system call with invalid arguments; an error other than EPERM or ENOSYS means it is not
+    filtered.
+    """
 
     def attempt() -> bool:
         libc = ctypes.CDLL(None, use_errno=True)
@@ -136,7 +138,7 @@ def _calls(number: int) -> Callable[[], bool]:
 
 
 def _inherits() -> bool:
-    """Return whether a descriptor besides the standard ones is open."""
+    """Return whether any descriptor besides the three standard ones is open."""
     return any(_is_open(number) for number in range(3, 256))
 
 
@@ -179,7 +181,7 @@ def _attempts(targets: dict[str, Any]) -> dict[str, Callable[[], bool]]:
 
 
 def main() -> None:
-    """Make all attempts."""
+    """Make all attempts and report each."""
     for name, attempt in _attempts(json.loads(sys.argv[1])).items():
         try:
             outcome = "out" if attempt() else "held"

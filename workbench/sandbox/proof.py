@@ -1,4 +1,4 @@
-"""Proves at start that the sandbox holds: a program in it tries to get out, and the traces are looked for outside."""
+"""Proves at start that the sandbox works: a program in it tries to escape, and this module looks for traces outside."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from workbench.text import first_line
 _SECONDS: Final = 20.0
 _SHORT: Final = "/tmp"
 _FEWEST: Final = 20
-"""How many attempts there are at least; a program that ends early proves nothing."""
+"""The minimum number of attempts: a program that ends early proves nothing."""
 
 
 _OF_WORKSPACE: Final = (
@@ -35,39 +35,39 @@ _OF_WORKSPACE: Final = (
     *("moves a directory above a protected one", "replaces a protected file"),
 )
 _NOT_PARTIAL: Final = frozenset((*_OF_WORKSPACE, "sees a process outside"))
-"""What the partial sandbox does not claim to hold."""
+"""The attempts that the partial sandbox is not expected to stop."""
 _SINCE_SCOPES: Final = frozenset(("signals a process outside",))
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """One attempt to get out."""
+    """One attempt to escape, and whether the sandbox stopped it."""
 
     name: str
     is_held: bool
     is_claimed: bool = True
-    """Whether the sandbox claims to hold it."""
+    """Whether the sandbox is expected to stop it."""
 
 
 @dataclass(frozen=True)
 class Proof:
-    """The result of all attempts; `reason` says why the sandbox cannot be used, and is empty if it holds."""
+    """The result of all attempts; `reason` says why the sandbox cannot be used, and is empty if it can."""
 
     reason: str = ""
     attempts: Sequence[Attempt] = ()
     is_partial: bool = False
-    """Whether the partial sandbox holds in its place: nothing got out of that but what it does not claim to hold."""
+    """Whether the partial sandbox can be used instead: only what it is not expected to stop got out of it."""
     gaps: Sequence[str] = ()
-    """What the partial sandbox does not hold."""
+    """What the partial sandbox leaves open."""
 
     @property
     def holds(self) -> bool:
-        """Whether every attempt was made, and none got out."""
+        """Whether all attempts were made and none got out."""
         return not self.reason
 
 
 def prove(boundary: Boundary) -> Proof:
-    """Try to get out of a sandbox like the session's, in a workspace made for this; if that cannot be used, of the
+    """Try to escape from a sandbox like the session's, in a workspace made for this test; if it cannot be used, try the
     partial one.
     """
     whole = _proof_of_whole(boundary)
@@ -106,7 +106,7 @@ def _tried(boundary: Boundary, kind: type[Sandbox], unclaimed: Set[str]) -> Proo
 
 
 def _run(boundary: Boundary, world: _World, kind: type[Sandbox]) -> tuple[str, str]:
-    """Run the program in a sandbox; return its output and its errors. Raises OSError."""
+    """Run the probe program in a sandbox of this kind; return its stdout and stderr. Raises OSError."""
     secrets_, visible = (str(world.hidden),), (str(world.outside),)
     inside = replace(boundary, workspace=world.workspace, is_writable=True, secrets=secrets_, visible=visible)
     sandbox = kind(inside)
@@ -138,7 +138,7 @@ def _judged(world: _World, output: str, errors: str, unclaimed: Set[str]) -> Pro
 
 @dataclass
 class _World:
-    """Files, sockets and a secret outside of the sandbox, and a workspace inside."""
+    """The test's surroundings: files, sockets and a secret outside of the sandbox, and a workspace inside."""
 
     workspace: Path
     outside: Path
@@ -180,7 +180,7 @@ class _World:
 
     @property
     def targets(self) -> dict[str, object]:
-        """What the program in the sandbox tries to reach."""
+        """What the probe program tries to reach."""
         return {
             "workspace": str(self.workspace),
             "outside": str(self.outside),
@@ -196,7 +196,10 @@ class _World:
         }
 
     def traces(self, *, with_workspace: bool) -> Iterator[str]:
-        """Yield what has changed outside, and in protected files of the workspace if these count, or has arrived."""
+        """Yield each trace of an escape: a file that was changed or created, or a connection that arrived.
+
+        `with_workspace` includes the protected files of the workspace.
+        """
         for path, text in self.files.items():
             if path.name == "file" or (path.is_relative_to(self.workspace) and not with_workspace):
                 continue

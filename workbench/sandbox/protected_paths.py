@@ -1,4 +1,4 @@
-"""Finds what stays read-only inside a writable workspace: files that decide which code runs, and parts of git."""
+"""Finds what must be read-only inside a writable workspace: files that decide which code runs, and parts of git."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workbench.risk.protected_names import CODE_BEGINNINGS, CODE_DIRECTORIES, CO
 from workbench.risk.protected_repositories import GitPathFinder, directories_above
 
 MOST_DIRECTORIES: Final = 3_000
-"""How many directories are searched, those nearest to the workspace first."""
+"""The maximum number of directories to search, those nearest to the workspace's root first."""
 _IN_GIT: Final = ("hooks", "config", "config.worktree", "info", "commondir", "gitdir", "objects/info/alternates")
 _IN_MODULE: Final = ("hooks", "config", "info")
 _BARE: Final = frozenset({"HEAD", "objects", "refs"})
@@ -27,17 +27,19 @@ _ENDINGS: Final = tuple(CODE_ENDINGS)
 
 @dataclass
 class ProtectedPaths:
-    """What was result; all paths exist and are resolved, except for the last part of those in `read_only`."""
+    """The result of a search. All paths exist and are resolved, except for the last component of those in
+    `read_only`.
+    """
 
     read_only: list[str] = field(default_factory=list)
     git_directories: list[str] = field(default_factory=list)
-    """Directories of git, which are writable except for `read_only` paths in them; perhaps outside the workspace."""
+    """Git directories, perhaps outside the workspace; they are writable except for the `read_only` paths in them."""
     is_complete: bool = True
     """Whether every directory was searched."""
 
 
 def protected_paths(workspace: Path) -> ProtectedPaths:
-    """Search a workspace; directories that hold packages or build results are left out."""
+    """Search a workspace, skipping directories of packages and build results."""
     result = ProtectedPaths()
     root, finder = str(workspace), GitPathFinder((), AbsentPaths())
     waiting, searched = deque([root]), 0
@@ -84,7 +86,9 @@ def _add(
 
 
 def _is_protected(relative: str, folded: str) -> bool:
-    """Return whether a path below the workspace is protected; a quick look at its name decides on most."""
+    """Return whether a path relative to the workspace is protected; for most paths, a quick look at the name
+    decides.
+    """
     if folded in _WRITABLE_NAMES:
         return False
     is_near = folded in CODE_NAMES or folded in CODE_DIRECTORIES or folded.endswith(_ENDINGS)
@@ -94,10 +98,11 @@ def _is_protected(relative: str, folded: str) -> bool:
 
 
 def _add_repository(pointer: str, root: str, result: ProtectedPaths, finder: GitPathFinder) -> None:
-    """Add the git directories of a repository, by its `.git`, and what settings and hooks there are for it.
+    """Add the git directories of a repository, given its `.git`, and the settings and hooks in the workspace that apply
+    to it.
 
-    A git directory outside the workspace counts only if it names the work tree itself: a file in the workspace could
-    point to any repository.
+    A git directory outside the workspace is added only if it names the work tree itself, because a file in the
+    workspace could point to any repository.
     """
     paths = finder.named_by(pointer)
     if not os.path.isdir(pointer):  # noqa: PTH112 - strings
@@ -114,7 +119,7 @@ def _add_repository(pointer: str, root: str, result: ProtectedPaths, finder: Git
 
 
 def _names_work_tree(git: str, pointer: str) -> bool:
-    """Return whether a git directory of a linked work tree names its `.git`."""
+    """Return whether the git directory of a linked work tree names the `.git` file `pointer`."""
     try:
         return real_path(Path(f"{git}/gitdir").read_text(errors="surrogateescape").strip()) == real_path(pointer)
     except OSError:
@@ -122,7 +127,7 @@ def _names_work_tree(git: str, pointer: str) -> bool:
 
 
 def _add_git_directory(git: str, result: ProtectedPaths) -> None:
-    """Add a git directory, and what in it decides which programs git runs."""
+    """Add a git directory, and as read-only those parts of it that decide which programs git runs."""
     if not os.path.isfile(f"{git}/HEAD"):  # noqa: PTH113 - strings
         return
     result.git_directories.append(git)

@@ -1,9 +1,9 @@
 """The only way from inside the sandbox to the network: a proxy in the engine that asks about every new host.
 
-It serves listening sockets that confined process trees have created in their own network namespaces, and speaks HTTP
-CONNECT, plain HTTP with an absolute URL, and SOCKS5. A host is decided on before its name is resolved, so that a name
-alone carries nothing out; names are resolved here, and connections are made only to the checked addresses. TLS is not
-opened: what is decided is the host and port, and how much is sent.
+It serves listening sockets in the network namespaces of confined process trees, and speaks HTTP CONNECT, plain HTTP
+with an absolute URL, and SOCKS5. It gets a decision on a host before it resolves the name, because a DNS query alone
+could carry data out. It resolves names itself and connects only to addresses that it has checked. It does not decrypt
+TLS: what is decided is the host and port, and how much is sent.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ from workbench.sandbox.socks import SocksRequest
 from workbench.web.network import HostRefused, NetworkPolicy, Unresolved
 
 MOST_CONNECTIONS: Final = 64
-"""Connections of one process tree at a time; further ones wait until one ends."""
+"""The number of simultaneous connections of one process tree; further ones wait until one ends."""
 _MOST_REFUSALS: Final = 500
 _MOST_METERS: Final = 10_000
 _PAUSE: Final = 0.1
-"""Seconds before accepting again when the engine has no descriptor for a connection."""
+"""Seconds to wait before accepting again after an error, for example because no descriptor was free."""
 _CLOSING: Final = 2.0
 
 Request: TypeAlias = HttpRequest | SocksRequest
@@ -52,7 +52,11 @@ Request: TypeAlias = HttpRequest | SocksRequest
 
 @dataclass(frozen=True)
 class ProxyTimeouts:
-    """Seconds that a connection may take: for its request, for a decision, to connect, and without any byte."""
+    """The time limits of a connection in seconds.
+
+    They apply to reading its request, to a decision, to connecting, to silence (`idle`), and to silence after one side
+    has stopped sending.
+    """
 
     request: float = 30.0
     decision: float = 3600.0
@@ -76,9 +80,9 @@ class NetworkProxy:
         self._is_closed = False
 
     def serve(self, listener: socket.socket, label: str) -> ServedListener:
-        """Accept connections on a listening socket, which the proxy closes in the end; `label` names the process tree.
+        """Accept connections on a listening socket, which the proxy will close; `label` names the process tree.
 
-        The result's `close` ends its connections.
+        Call `close` of the result to end its connections.
         """
         served = ServedListener(self, listener, label)
         with self._lock:
@@ -90,12 +94,14 @@ class NetworkProxy:
 
     @property
     def refusals(self) -> tuple[HostRefusal, ...]:
-        """The last connections that were refused, oldest first."""
+        """The most recently refused connections, oldest first."""
         with self._lock:
             return tuple(self._refusals)
 
     def refused_since(self, label: str, since: float) -> tuple[HostRefusal, ...]:
-        """Return the refused connections of a process tree from a time of `time.monotonic` on, each host once."""
+        """Return a process tree's refused connections since `since`, a time of `time.monotonic`; each combination of
+        host, port and reason once.
+        """
         hosts = {
             (each.host, each.port, each.reason): each
             for each in self.refusals
@@ -104,7 +110,9 @@ class NetworkProxy:
         return tuple(hosts.values())
 
     def is_waiting(self, label: str) -> bool:
-        """Return whether a connection of the process tree waits for a decision, so that its command cannot go on."""
+        """Return whether a connection of the process tree is waiting for a decision, so that its command may be
+        blocked.
+        """
         return self.decisions.is_waiting(label)
 
     def note_refusal(self, host: str, port: int, reason: str, label: str) -> None:
@@ -113,14 +121,14 @@ class NetworkProxy:
             self._refusals.append(HostRefusal(host, port, reason, time.monotonic(), label))
 
     def meter(self, host: str, verdict: HostVerdict) -> UploadMeter:
-        """Return the meter of what is sent to the host with this grant."""
+        """Return the meter that counts what is sent to the host under the verdict's grant."""
         with self._lock:
             if len(self._meters) >= _MOST_METERS:
                 del self._meters[next(iter(self._meters))]
             return self._meters.setdefault((host, verdict.grant), UploadMeter(verdict.upload))
 
     def close(self) -> None:
-        """End all connections and stop serving; questions that wait are abandoned."""
+        """End all connections, stop serving, and abandon the pending questions."""
         with self._lock:
             self._is_closed = True
             served, self._served = self._served, set()
@@ -129,7 +137,7 @@ class NetworkProxy:
 
 
 class ServedListener:
-    """One listening socket with its connections, each in a thread of its own."""
+    """One listening socket and its connections, each of which has a thread of its own."""
 
     def __init__(self, proxy: NetworkProxy, listener: socket.socket, label: str) -> None:
         self._proxy = proxy
@@ -147,7 +155,7 @@ class ServedListener:
 
     @property
     def is_over(self) -> bool:
-        """Whether the listener was closed."""
+        """Whether `close` was called."""
         return self._is_closed
 
     def close(self) -> None:
@@ -233,7 +241,9 @@ class _Connection:
                 self._relay(request, verdict, server)
 
     def _request(self) -> Request | None:
-        """Read the request; return None if the client was sent why it cannot be served."""
+        """Read the request; return None if it cannot be served (the client has been sent the reason if there is a reply
+        for it).
+        """
         until = time.monotonic() + self._patience.request
         first = self._client.peek(1, until)
         try:
@@ -256,7 +266,7 @@ class _Connection:
         return socks.parse_request(head + self._client.read(socks.length_of(head), until))
 
     def _allowed(self, request: Request) -> HostVerdict:
-        """Return the verdict that allows the host. Raises AccessRefused, before the name is resolved."""
+        """Return the verdict that allows the host, before resolving a name. Raises AccessRefused."""
         if is_literal(request.host):
             self._ips(request)
         verdict = self._ask(request, 0)
@@ -288,7 +298,7 @@ class _Connection:
         return connected(self._ips(request), request.port, self._client.stop, self._patience.connect)
 
     def _ips(self, request: Request) -> list[str]:
-        """Return the addresses that may be connected to. Raises AccessRefused or Unresolved."""
+        """Return the host's addresses that may be connected to. Raises AccessRefused or Unresolved."""
         try:
             return self._proxy.policy.resolved(request.host, request.port)
         except Unresolved:
@@ -335,7 +345,7 @@ def _refusal(request: Request, reason: str) -> bytes:
 
 
 def _failure(request: Request, error: Unresolved | OSError) -> bytes:
-    """Return the reply for a host that is allowed and cannot be reached."""
+    """Return the reply for a host that is allowed but cannot be reached."""
     if isinstance(request, SocksRequest):
         is_refused = isinstance(error, ConnectionRefusedError)
         return socks.reply(socks.REFUSED if is_refused else socks.UNREACHABLE)

@@ -17,37 +17,39 @@ _CHUNK: Final = 1 << 16
 _PIPE: Final = 1 << 16
 _LARGE_PIPE: Final = 1 << 20
 _ROUNDS: Final = 16
-"""How often one direction may move bytes before the other has its turn."""
+"""The maximum number of reads and writes in one direction before the other gets its turn."""
 IDLE: Final = 600.0
-"""Seconds without a byte in either direction after which a connection is closed."""
+"""Seconds of silence in both directions after which a connection is closed."""
 HALF_OPEN: Final = 60.0
-"""The same, once one side has sent all that it will."""
+"""Like `IDLE`, after one side has stopped sending."""
 
 
 class ForwardedBody(Protocol):
-    """What the client may send: all of it in a tunnel, otherwise the body of its one request."""
+    """What the client may send: anything in a tunnel, otherwise the body of its one request."""
 
     @property
     def is_complete(self) -> bool:
         """Whether the client may send nothing more."""
 
     def feed(self, data: bytes) -> int:
-        """Return how many of the bytes are forwarded."""
+        """Return how many of the bytes to forward."""
 
 
 class ResponseStart(Protocol):
-    """The start of what the server sends."""
+    """Rewrites the start of what the server sends."""
 
     @property
     def is_past(self) -> bool:
-        """Whether what follows is forwarded as it is."""
+        """Whether the start is over, so that all further bytes are forwarded unchanged."""
 
     def feed(self, data: bytes) -> bytes:
-        """Return the bytes to forward, maybe none yet. No data means the end."""
+        """Return the bytes to forward, possibly none yet. Empty `data` means the end."""
 
 
 Reserve: TypeAlias = Callable[[int], int]
-"""Reserves up to so many bytes for sending to the server, at least 1. It may wait, and raises if there are none."""
+"""Reserves the right to send up to so many bytes, and returns how many, at least 1. May wait for the user; raises if
+refused.
+"""
 
 
 def relay(
@@ -61,9 +63,11 @@ def relay(
     idle: float = IDLE,
     half_open: float = HALF_OPEN,
 ) -> None:
-    """Copy until the connection is over; `head` is sent to the server first, and `answer` changes what it sends.
+    """Copy until both directions have ended, or nothing was sent for too long.
 
-    Raises OSError, and whatever `body` or `reserve` raises.
+    `head` is sent to the server first, and `answer` rewrites the start of what the server sends. `reserve` limits what
+    is sent to the server; `idle` and `half_open` are the time limits in seconds. Raises OSError, and whatever `body` or
+    `reserve` raises.
     """
     up = _Outgoing(client.socket, server.socket, body, reserve, head)
     with contextlib.closing(_incoming(server.socket, client.socket, answer)) as down:
@@ -82,7 +86,9 @@ def relay(
 
 
 def _register(poll: select.poll, registered: dict[int, int], descriptor: int, events: int) -> None:
-    """Poll a descriptor for events; not at all for none, because an end that was already seen would be reported."""
+    """Poll a descriptor for `events`; if there are none, unregister it, or an end that we have already seen would be
+    reported.
+    """
     if registered.get(descriptor, 0) == events:
         return
     if not events:
@@ -95,14 +101,14 @@ def _register(poll: select.poll, registered: dict[int, int], descriptor: int, ev
 
 
 class _Flow(ABC):
-    """One direction; subclasses say how bytes get into a store and out of it."""
+    """One direction of the connection; subclasses define how bytes get into a buffer and out of it."""
 
     def __init__(self, source: socket.socket, target: socket.socket) -> None:
         self._source, self._target = source, target
         self.pending = 0
-        """Bytes that were read and not yet written."""
+        """The number of bytes that were read but not yet written."""
         self.has_ended = False
-        """Whether the source has sent all that it will."""
+        """Whether the source has stopped sending."""
 
     @property
     def is_over(self) -> bool:
@@ -111,16 +117,16 @@ class _Flow(ABC):
 
     @property
     def reads(self) -> int:
-        """The events of the source that this direction waits for."""
+        """The poll events of the source that this direction waits for."""
         return 0 if self.pending or self.is_over else select.POLLIN
 
     @property
     def writes(self) -> int:
-        """The events of the target that this direction waits for."""
+        """The poll events of the target that this direction waits for."""
         return select.POLLOUT if self.pending else 0
 
     def pump(self) -> None:
-        """Move bytes as long as neither side would block, but not for ever."""
+        """Move bytes until a side would block, or the other direction must get its turn."""
         with contextlib.suppress(BlockingIOError):
             for _ in range(_ROUNDS):
                 if self.is_over:
@@ -135,19 +141,19 @@ class _Flow(ABC):
 
     @abstractmethod
     def _fill(self) -> int:
-        """Read into the store; return 0 at the end of the source."""
+        """Read into the buffer; return the number of bytes, 0 at the end of the source."""
 
     @abstractmethod
     def _drain(self) -> int:
-        """Write from the store; return the number of bytes."""
+        """Write from the buffer; return the number of bytes."""
 
     @abstractmethod
     def close(self) -> None:
-        """Free the store."""
+        """Free the buffer."""
 
 
 class _Buffered(_Flow):
-    """A direction whose bytes pass through memory."""
+    """A direction whose bytes are copied through this process's memory."""
 
     def __init__(self, source: socket.socket, target: socket.socket) -> None:
         super().__init__(source, target)
@@ -163,12 +169,12 @@ class _Buffered(_Flow):
         return size
 
     def close(self) -> None:
-        """Release the bytes that were not written."""
+        """Discard the bytes that were not written."""
         self._data = memoryview(b"")
 
 
 class _Outgoing(_Buffered):
-    """The direction to the server, which forwards what the body and the budget permit."""
+    """The direction to the server; forwards only what `body` and `reserve` permit."""
 
     def __init__(
         self, source: socket.socket, target: socket.socket, body: ForwardedBody, reserve: Reserve, head: bytes
@@ -182,7 +188,7 @@ class _Outgoing(_Buffered):
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more will be written; the end of a request's body does not end the connection."""
+        """Whether nothing more will be written: the client has stopped sending, or its request is complete."""
         return not self.pending and (self.has_ended or self._body.is_complete)
 
     def _fill(self) -> int:
@@ -228,7 +234,7 @@ class _Spliced(_Flow):
 
 
 class _Changed(_Buffered):
-    """A direction whose start is changed."""
+    """A direction whose first bytes are rewritten by a `ResponseStart`."""
 
     def __init__(self, source: socket.socket, target: socket.socket, answer: ResponseStart) -> None:
         super().__init__(source, target)

@@ -1,4 +1,4 @@
-"""The sandbox of one session: starts programs with bubblewrap, and tells what it holds."""
+"""The sandbox of one session: starts programs with bubblewrap."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ NAMESPACES: Final = (
     # Process 1 is bubblewrap itself, without the filter of system calls.
     *("--ro-bind", "/proc/sys", "/proc/sys", "--tmpfs", "/proc/1", "--remount-ro", "/proc/1"),
 )
-"""Bubblewrap's options for every program; those of the files follow."""
+"""Bubblewrap's options for every program; the mounts of its files come after these."""
 _PROXY: Final = f"http://127.0.0.1:{PROXY_PORT}"
 PROXY_VARIABLES: Final = {
     # Not the proxy's SOCKS: with that in ALL_PROXY, Python's httpx fails at once where `socksio` is not installed.
@@ -47,25 +47,25 @@ PROXY_VARIABLES: Final = {
     # Otherwise Node's own `fetch` ignores the variables above (since Node 24).
     "NODE_USE_ENV_PROXY": "1",
 }
-"""With these, programs use the proxy."""
+"""The variables that make programs use the proxy."""
 _LOCALE: Final = ("LANG", "LC_ALL", "LC_CTYPE")
 _LIBRARIES: Final = "LD_LIBRARY_PATH"
 
 
 @dataclass(frozen=True)
 class GrantedDirectories:
-    """The real paths that commands may write besides the workspace."""
+    """The directories that commands may write to in addition to the workspace; all are real paths."""
 
     writable: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
-    """A line for each directory that a rule names in vain."""
+    """One line for each directory that a rule names but that cannot be granted."""
     limits: tuple[str, ...] = ()
-    """A line for each one whose protected files are not all found."""
+    """One line for each directory that is too large to find all of its protected files."""
 
 
 @dataclass(frozen=True)
 class Boundary:
-    """What a sandbox confines to: where the user's files are, and what the settings allow."""
+    """Where the files of a sandbox are, and what the settings allow its programs."""
 
     workspace: Path
     locations: Locations
@@ -73,27 +73,29 @@ class Boundary:
     is_writable: bool = True
     caches: Collection[str] = ()
     secrets: Sequence[str] = ()
-    """Further paths that are hidden."""
+    """Additional paths to hide."""
     visible: Sequence[str] = ()
-    """Further paths that are readable although they are below a directory that the sandbox replaces, such as /tmp."""
+    """Additional paths to keep readable although they are inside a directory that the sandbox replaces, such as
+    /tmp.
+    """
     container_path: str = ""
-    """A further path of the workspace in a container."""
+    """A second path of the workspace in a container; empty if there is none."""
     granted: Callable[[], GrantedDirectories] = GrantedDirectories
-    """Returns further directories that commands may write now; MCP servers may not."""
+    """Returns the additional directories that commands may write to at present; MCP servers may not."""
 
 
 class Sandbox:
     """Starts programs in the sandbox of one workspace; may be used from several threads."""
 
     def __init__(self, boundary: Boundary, proxy: NetworkProxy | None = None) -> None:
-        """without a `proxy`, programs have no network."""
+        """Without a `proxy`, programs have no network."""
         self._boundary = replace(boundary, workspace=boundary.workspace.resolve())
         self._proxy = proxy
         self._private: Path | None = None
         self._lock = threading.Lock()
 
     def close(self) -> None:
-        """End the connections of programs, and delete the session's temporary directory."""
+        """End the programs' connections, and delete the session's temporary directory."""
         if self._proxy is not None:
             self._proxy.close()
         with self._lock:
@@ -102,34 +104,36 @@ class Sandbox:
 
     @property
     def holds(self) -> bool:
-        """True: whether it does is for `proof` to tell."""
+        """True: that the sandbox works is established by `proof`."""
         return True
 
     @property
     def containment(self) -> str:
-        """How a decision names the sandbox."""
+        """The reason to record with a decision that needs no approval."""
         return IN_SANDBOX
 
     @property
     def directory(self) -> None:
-        """None: temporary files of tools are visible where they are."""
+        """None: programs see the temporary files of tools at their usual paths."""
 
     @property
     def granted(self) -> Sequence[str]:
-        """The directories that commands may write besides the workspace."""
+        """The directories, besides the workspace, that commands may write to."""
         return self._boundary.granted().writable if self._boundary.is_writable else ()
 
     @property
     def container_path(self) -> str:
-        """Empty: the workspace has only its own path."""
+        """Empty: programs see the workspace at its own path only."""
         return ""
 
     def is_waiting(self, program: str) -> bool:
-        """Return whether a program of that name waits until the user has decided on a host."""
+        """Return whether the program with this name is waiting for the user to decide on a host."""
         return self._proxy is not None and self._proxy.is_waiting(program)
 
     def refused_since(self, program: str, since: float) -> Sequence[str]:
-        """Return a line for each host that the proxy refused to a program since a time of `time.monotonic`."""
+        """Return one line for each host that the proxy refused to a program since `since`, a time of
+        `time.monotonic`.
+        """
         if self._proxy is None:
             return ()
         refused = {each.line for each in self._proxy.refusals if each.label == program and each.at >= since}
@@ -147,10 +151,11 @@ class Sandbox:
         private: Path | None = None,
         name: str = "",
     ) -> Iterator[ProgramStart]:
-        """Yield the launch of a program, which runs in the directory. Raises OSError.
+        """Yield how to start a program in `directory` inside the sandbox. Raises OSError.
 
-        The supervisor and bubblewrap run outside, so of `env` they get only the mark of a shell's processes: a
-        variable such as LD_PRELOAD would load code there. Bubblewrap sets the others for the program alone.
+        The supervisor and bubblewrap run outside the sandbox. Of `env`, they get only the variable that marks a shell's
+        processes, because others, such as LD_PRELOAD, could load code there. Bubblewrap sets those for the program
+        alone.
         """
         bubblewrap, rules = _program_and_filter()
         for path in (*writable, *readable):
@@ -177,11 +182,13 @@ class Sandbox:
         self._await_listener(ours, name or Path(argv[0]).name)
 
     def _access(self, private: str, name: str) -> FileAccess:
-        """Return what a program of that name reaches; servers run unasked, so what is granted is not for them."""
+        """Return which files the program with this name reaches; granted directories are not for MCP servers, which run
+        unasked.
+        """
         return access_of(self._boundary, private, () if name.startswith(f"{SERVER} ") else self.granted)
 
     def private_directory(self) -> str:
-        """Return the directory that is /tmp inside, created at first."""
+        """Return the directory that is mounted as /tmp, created on first use."""
         with self._lock:
             if self._private is None:
                 self._private = Path(tempfile.mkdtemp(prefix=prefix("sandbox")))
@@ -193,10 +200,11 @@ class Sandbox:
         return {**caches, "TMPDIR": temporary, **(PROXY_VARIABLES if self._proxy is not None else {})}
 
     def _supervisor_environment(self, env: Mapping[str, str], caches: Iterable[str]) -> dict[str, str]:
-        """Return what the supervisor needs: the mark in `env`, and of ours the locale and where Python's libraries are.
+        """Return the environment of the supervisor: the mark from `env`, and from our own the locale and the library
+        path.
 
-        Directories that programs in the sandbox can write are left out of the latter, and so is an empty entry, which
-        means the current directory.
+        The library path is needed by some Pythons. Its entries must not be writable for programs in the sandbox, or
+        empty, which means the current directory.
         """
         writable = (str(self._boundary.workspace), *caches)
         entries = [
@@ -210,7 +218,7 @@ class Sandbox:
         return {**locale, **mark, **({_LIBRARIES: libraries} if libraries else {})}
 
     def _await_listener(self, channel: socket.socket, label: str) -> None:
-        """Let the proxy serve the listener that the supervisor sends, in a thread."""
+        """Receive the listener that the supervisor sends, and let the proxy serve it, in a background thread."""
 
         def wait() -> None:
             with channel, suppress(OSError):
@@ -223,7 +231,7 @@ class Sandbox:
         threading.Thread(target=wait, name="sandbox-listener", daemon=True).start()
 
     def _serve(self, listener: socket.socket, label: str, channel: socket.socket) -> None:
-        """Let the proxy serve a listener until the program's supervisor has ended."""
+        """Let the proxy serve a listener until `channel` closes, because the supervisor has ended."""
         if self._proxy is None:
             listener.close()
             return
@@ -235,7 +243,7 @@ class Sandbox:
 
 
 def _program_and_filter() -> tuple[str, bytes]:
-    """Return the path of bubblewrap, and the filter of system calls. Raises FileNotFoundError."""
+    """Return the path of bubblewrap, and the filter of system calls. Raises FileNotFoundError if either is missing."""
     bubblewrap, rules = find_program(PROGRAM), seccomp_filter()
     if bubblewrap is None or rules is None:
         raise FileNotFoundError(2, "the sandbox needs bubblewrap on a known architecture", PROGRAM)
@@ -243,9 +251,10 @@ def _program_and_filter() -> tuple[str, bytes]:
 
 
 def access_of(boundary: Boundary, private: str, granted: Sequence[str] = ()) -> FileAccess:
-    """Return what the programs of a sandbox reach, as the files are now.
+    """Return which files a sandbox's programs reach, given the files that exist now.
 
-    `private` is its temporary directory, and `granted` are directories that are written besides the workspace.
+    `private` is the sandbox's temporary directory, and `granted` are directories, besides the workspace, that commands
+    may write to.
     """
     workspace = str(boundary.workspace)
     temporary = os.path.realpath(tempfile.gettempdir())
@@ -265,8 +274,9 @@ def access_of(boundary: Boundary, private: str, granted: Sequence[str] = ()) -> 
 
 
 def _protected(workspace: Path, granted: Iterable[str]) -> ProtectedPaths:
-    """Return what is protected in the workspace and in granted directories; a git directory outside these stays
-    closed.
+    """Return what is protected in the workspace and in granted directories.
+
+    The git directory of a granted directory is writable only if it is inside that directory.
     """
     result = protected_paths(workspace)
     for directory in granted:
@@ -277,7 +287,7 @@ def _protected(workspace: Path, granted: Iterable[str]) -> ProtectedPaths:
 
 
 def hidden_paths(boundary: Boundary) -> list[str]:
-    """Return the real paths of secrets, and of what belongs to `ohw`."""
+    """Return the real paths to hide: secrets, and the directories of `ohw` itself."""
     where = boundary.locations
     own = (where.config, where.data, where.state, where.runtime, os.environ.get("XDG_RUNTIME_DIR", ""))
     hidden = map(os.path.realpath, filter(None, (*map(str, own), *boundary.secrets)))
@@ -285,7 +295,7 @@ def hidden_paths(boundary: Boundary) -> list[str]:
 
 
 def _variable_options(outside: Mapping[str, str], inside: Mapping[str, str]) -> Iterator[str]:
-    """Yield the options that turn the environment of bubblewrap into that of the program."""
+    """Yield the options that turn bubblewrap's environment (`outside`) into the program's (`inside`)."""
     for name in outside:
         if name not in inside:
             yield from ("--unsetenv", name)
@@ -295,9 +305,10 @@ def _variable_options(outside: Mapping[str, str], inside: Mapping[str, str]) -> 
 
 
 def _encoded(options: Sequence[str]) -> bytes:
-    """Return options as bubblewrap reads them, each ended by a NUL. Raises OSError if one contains a NUL.
+    """Return options in the format that bubblewrap reads, each ended by a NUL.
 
-    What follows it would be another option, such as `--bind / /` in the value of a server's variable.
+    Raises OSError if an option contains a NUL: the rest would be read as another option, such as `--bind / /` hidden in
+    a server's variable.
     """
     if any("\0" in each for each in options):
         raise OSError(errno.EINVAL, "a variable or path of the program contains a NUL character")
@@ -305,7 +316,9 @@ def _encoded(options: Sequence[str]) -> bytes:
 
 
 def memory_file(name: str, content: bytes) -> int:
-    """Return the descriptor of a file without a path, positioned at its start."""
+    """Return the descriptor of an anonymous file with this content, positioned at its start; `name` is for debugging
+    only.
+    """
     if sys.platform != "linux":
         raise OSError("bubblewrap runs on Linux only")
     descriptor = os.memfd_create(name, 0)

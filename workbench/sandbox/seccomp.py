@@ -1,4 +1,4 @@
-"""The filter of system calls: a program of the kernel's packet filter, which bubblewrap installs.
+"""The filter of system calls (seccomp), a BPF program; bubblewrap or the partial sandbox installs it.
 
 Formats: `struct seccomp_data` and the return values in `linux/seccomp.h`, `struct sock_filter` in `linux/filter.h`, the
 numbers of the calls in `asm/unistd_64.h` (x86-64) and `asm-generic/unistd.h` (64-bit ARM).
@@ -16,27 +16,29 @@ from workbench.processes.landlock_network import CALLS
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
 _NUMBER, _ARCHITECTURE, _FIRST, _SECOND, _THIRD, _FOURTH = 0, 4, 16, 24, 32, 40
-"""Offsets in `struct seccomp_data`; those of arguments are of their lower halves, as the kernel reads them."""
+"""Offsets in `struct seccomp_data`; those of arguments are the offsets of their lower halves."""
 _ALLOW, _ERROR, _KILL, _ASK = 0x7FFF0000, 0x00050000, 0x80000000, 0x7FC00000
-"""The outcomes; the last leaves the decision to the listener of the filter."""
+"""The outcomes; the last one leaves the decision to the filter's listener."""
 _X32: Final = 0x40000000
 _NEW_NAMESPACE: Final = 0x7E020000
-"""All flags of `clone` that make a namespace."""
+"""All flags of `clone` that create a namespace."""
 _NETLINK, _INTERNET = 16, (2, 10)
 _TYPES_INTO_TERMINAL: Final = (0x5412, 0x541C)
 """TIOCSTI and TIOCLINUX."""
 
 
 _TYPE, _CONNECTED = 0xF, (1, 5)
-"""The bits of a socket's type without its flags, and the types whose pairs send only to each other."""
+"""The mask of a socket's type without flags, and the types whose pairs can send only to each other (stream,
+seqpacket).
+"""
 _AS_OWNER: Final = 0o6000
-"""The permissions with which a program runs as its owner or group."""
+"""The setuid and setgid bits, with which a program runs as its file's owner or group."""
 _CREATES: Final = 0o100 | 0o20000000
-"""The flags of opening that create a file: O_CREAT, O_TMPFILE."""
+"""The flags for opening a file that create one: O_CREAT, O_TMPFILE."""
 
 
 class _Architecture(NamedTuple):
-    """The numbers of one architecture; `denied` are the calls that always fail with EPERM."""
+    """The system call numbers of one architecture; `denied` are the calls that always fail with EPERM."""
 
     audit: int
     clone: int
@@ -45,15 +47,17 @@ class _Architecture(NamedTuple):
     socketpair: int
     ioctl: int
     modes: tuple[tuple[int, int], ...]
-    """The calls that set permissions, with the offset of those."""
+    """The calls that set permissions, each with the offset of its permissions argument."""
     openings: tuple[tuple[int, int, int], ...]
-    """The calls that open or create a file, with the offsets of the flags and of the permissions."""
+    """The calls that open or create a file, each with the offsets of its flags and its permissions."""
     denied: tuple[int, ...]
 
 
 _OPENAT2: Final = 437
 _SAME_EVERYWHERE = (425, 426, 427, 428, 429, 430, 431, 432, 433, 438, 442, 443)
-"""io_uring, the mount calls since Linux 5.2, pidfd_getfd and quotactl_fd."""
+"""io_uring, the mount calls since Linux 5.2, pidfd_getfd and quotactl_fd: they have the same numbers on all
+architectures.
+"""
 _ARCHITECTURES: Final = {
     "x86_64": _Architecture(
         0xC000003E,
@@ -105,21 +109,23 @@ _ARCHITECTURES: Final = {
 
 
 class _PartialNumbers(NamedTuple):
-    """The numbers of one architecture for what other walls close with namespaces."""
+    """The system call numbers of one architecture for what the full sandbox closes with namespaces or mounts."""
 
     truncate: int
     sendings: tuple[tuple[int, int], ...]
-    """The calls that send to sockets, with the offset of the flags."""
+    """The calls that send to sockets, each with the offset of its flags."""
     ruling: tuple[tuple[int, int], ...]
-    """The calls that change limits, priority or processors of any process, with the offset of its number."""
+    """The calls that change limits, priority or processors of any process, each with the offset of the process
+    argument.
+    """
     denied: tuple[int, ...]
     attributes: tuple[int, ...]
-    """The calls that change extended attributes, of files outside too."""
+    """The calls that change extended attributes, which Landlock does not restrict."""
 
 
 _STREAM, _TCP = 1, (0, 6)
 _FAST_OPEN: Final = 0x20000000
-"""The flag of sending that connects, too."""
+"""The flag for sending (MSG_FASTOPEN) that also connects."""
 _SINCE_TRUNCATE: Final = 3
 _PARTIAL: Final = {
     "x86_64": _PartialNumbers(
@@ -154,11 +160,12 @@ _PARTIAL: Final = {
 
 
 def partial_filter(version: int, machine: str = "") -> bytes | None:
-    """Return the filter for the partial sandbox, with a version of Landlock, or None as `seccomp_filter` does.
+    """Return the filter for the partial sandbox; None if the architecture is not supported.
 
-    There are no namespaces besides it, so what is shared with the programs of this machine is closed: queues and
-    memory of System V, limits and priority of other processes, extended attributes of files, and all sockets but those
-    of TCP, which are bound, listen and are connected only as the listener of the filter says.
+    `version` is the kernel's version of Landlock, `machine` the architecture (default: this machine's). Without
+    namespaces, programs share more with the rest of the machine, so this filter also denies System V and POSIX message
+    queues, System V shared memory and semaphores, changes to limits and priorities of other processes, to extended
+    attributes, and all sockets but TCP. `bind`, `listen` and `connect` are left to the filter's listener.
     """
     machine = machine or platform.machine()
     numbers, partial = (table.get(machine) for table in (_ARCHITECTURES, _PARTIAL))
@@ -181,7 +188,7 @@ def partial_filter(version: int, machine: str = "") -> bytes | None:
 
 
 def _on_tcp(number: int) -> bytes:
-    """Return the statements about new sockets that may be of TCP alone."""
+    """Return the statements that allow no new internet sockets but those of TCP."""
     denied = _error(errno.EACCES)
     is_other = [_statement(_EQUAL, family, len(_INTERNET) - index) for index, family in enumerate(_INTERNET)]
     protocols = [_if(_EQUAL, protocol, _ALLOW) for protocol in _TCP]
@@ -194,18 +201,19 @@ def _on_tcp(number: int) -> bytes:
 
 
 def seccomp_filter(machine: str = "") -> bytes | None:
-    """Return the filter for an architecture (default: this machine's), or None for one that is not supported.
+    """Return the filter for an architecture (default: this machine's); None if it is not supported.
 
-    Calls of another architecture end the process, and those of x32 fail. `clone3` is answered with ENOSYS, since its
-    flags are not readable here, and programs then use `clone`; `openat2` likewise. A socket is of the internet, or of
-    netlink for interfaces. A pair of sockets cannot send to others. No file gets permissions to run as its owner.
+    System calls of another architecture kill the process, and those of x32 fail. `clone3` and `openat2` fail with
+    ENOSYS, because a filter cannot read their flags; programs then use the older calls. Sockets may only be internet
+    sockets, or netlink sockets for interfaces. Socket pairs cannot send to other sockets. No file can get setuid or
+    setgid permissions.
     """
     numbers = _ARCHITECTURES.get(machine or platform.machine())
     return None if numbers is None else _filter(numbers)
 
 
 def _filter(numbers: _Architecture, more: Iterable[bytes] = ()) -> bytes:
-    """Return the filter; `more` statements decide before those about sockets."""
+    """Return the filter; the `more` statements come before those about sockets."""
     error = _error(errno.EPERM)
     statements = (
         _load(_ARCHITECTURE),
@@ -225,7 +233,7 @@ def _filter(numbers: _Architecture, more: Iterable[bytes] = ()) -> bytes:
 
 
 def _on_sockets(numbers: _Architecture) -> Iterator[bytes]:
-    """Yield the statements about sockets, and about pairs of them."""
+    """Yield the statements about new sockets and socket pairs."""
     denied = _error(errno.EACCES)
     yield _on(
         numbers.socket,
@@ -240,7 +248,9 @@ def _on_sockets(numbers: _Architecture) -> Iterator[bytes]:
 
 
 def _on_permissions(numbers: _Architecture) -> Iterator[bytes]:
-    """Yield the statements about permissions to run as the owner, where files are created or changed."""
+    """Yield the statements that deny setuid and setgid permissions where files are created or their permissions
+    changed.
+    """
     denial = _if(_ANY_BIT, _AS_OWNER, _error(errno.EPERM))
     for number, permissions in numbers.modes:
         yield _on(number, _load(permissions), denial)
@@ -250,13 +260,17 @@ def _on_permissions(numbers: _Architecture) -> Iterator[bytes]:
 
 
 def _on(number: int, *statements: bytes) -> bytes:
-    """Return the statements that decide on one call; for other calls they are skipped."""
+    """Return statements that decide on one system call and are skipped for all others; if none of them ends the filter,
+    it is allowed.
+    """
     body = b"".join((*statements, _return(_ALLOW)))
     return _statement(_EQUAL, number, 0, len(body) // 8) + body
 
 
 def _if(test: int, value: int, outcome: int, *, negated: bool = False) -> bytes:
-    """Return the statements that end the filter with an outcome if the loaded value passes the test, or fails it."""
+    """Return the statements that end the filter with `outcome` if the loaded value passes the test (`negated`: fails
+    it).
+    """
     return _statement(test, value, *((1, 0) if negated else (0, 1))) + _return(outcome)
 
 

@@ -1,4 +1,4 @@
-"""Finds the files of secrets outside the workspace, which stay hidden from the sandbox."""
+"""Finds files with secrets outside the workspace, which the sandbox hides."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 from workbench.risk.protected_names import SECRET_SYSTEM, is_secret
 
 _HOME_DIRECTORIES: Final = ("", ".config", ".local/share", ".local/state", ".cache", "snap", ".var/app", "Library")
-"""The directories whose entries are judged by their names."""
+"""Directories in the home directory whose entries are recognized as secrets by their names."""
 _SYSTEM_FILES: Final = ("/etc/shadow", "/etc/gshadow", "/etc/shadow-", "/etc/gshadow-", "/etc/sudoers", "/root")
 _OF_PROGRAMS: Final = (
     *(".config/gh", ".config/hub", ".config/op", ".config/rclone", ".config/sops", ".config/doctl", ".config/heroku"),
@@ -44,7 +44,7 @@ _OF_PROGRAMS: Final = (
 
 
 def secret_paths(home: Path) -> list[str]:
-    """Return the files and directories of secrets of a user and of the system that exist."""
+    """Return the real paths of existing files and directories with secrets, of the user and of the system."""
     own = str(home)
     result = {*_judged(own), *(f"{own}/{each}" for each in _OF_PROGRAMS), *_SYSTEM_FILES, *SECRET_SYSTEM}
     result = {path for path in result if os.path.lexists(path) and not f"{own}/".startswith(f"{path}/")}

@@ -1,4 +1,4 @@
-"""The sandbox of a session by its setting: proven at start, and off where it cannot be proven."""
+"""The sandbox of a session, according to the setting: proven at start, and off if it cannot be proven."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def boundary_of(
     container_path: str = "",
     rules: Callable[[], Iterable[Rule]] = tuple,
 ) -> Boundary:
-    """Return what the settings confine a workspace's programs to; `container_path` is where a container has it too.
+    """Return the boundary of a workspace according to the settings; `container_path` is its second path in a container.
 
-    `rules` returns the rules in force, which may grant further directories.
+    `rules` returns the rules in effect, which may grant additional directories.
     """
     home = Path(os.environ.get("HOME") or Path.home())
     caches = settings.sandbox_caches
@@ -58,9 +58,9 @@ def boundary_of(
 
 
 class SessionSandbox:
-    """Starts programs as the setting says; may be used from several threads.
+    """Starts programs in a sandbox or without one, according to the setting; may be used from several threads.
 
-    The proof takes a fraction of a second and is made once per process, in a thread; a program waits for it.
+    The proof takes a fraction of a second. It is made once per process, in a thread, and programs wait for it.
     """
 
     def __init__(self, kind: str, boundary: Boundary, proxy: NetworkProxy | None = None) -> None:
@@ -90,7 +90,7 @@ class SessionSandbox:
         self._on_proof()
 
     def _record(self, proof: Proof) -> None:
-        """Set the result, which never changes: a program may have been started by it."""
+        """Set the result, unless there is one already: programs may have been started on the strength of that one."""
         with self._lock:
             if self._proof is None:
                 self._proof = proof
@@ -99,19 +99,21 @@ class SessionSandbox:
         self._is_proven.set()
 
     def when_proven(self, do: Callable[[], None]) -> None:
-        """Call a function when the proof is made, in a thread; at once if it has been made."""
+        """Call a function in a thread when the proof is made; at once if it has already been made."""
         self._on_proof = do
         if self._proof is not None:
             do()
 
     @property
     def _is_partial(self) -> bool:
-        """Whether the partial sandbox is in effect; who demands a sandbox demands the whole."""
+        """Whether the partial sandbox is in effect; only with the setting "auto", because other values demand the full
+        sandbox.
+        """
         return self._kind == AUTO and self._proof is not None and self._proof.is_partial
 
     @property
     def kind(self) -> Kind:
-        """What is in effect, "off" for nothing; empty until the proof is made."""
+        """The sandbox in effect: "off" if there is none, empty until the proof is made."""
         if self._sandbox is None:
             return "off"
         if self._proof is None:
@@ -122,16 +124,16 @@ class SessionSandbox:
 
     @property
     def reason(self) -> str:
-        """Why there is no sandbox, or only a partial one, although the setting asks for one; empty if there is."""
+        """Why there is no sandbox, or only a partial one, although the setting asks for it; otherwise empty."""
         return self._proof.reason if self._proof is not None else ""
 
     @property
     def launcher(self) -> SessionSandbox | None:
-        """What tools start their programs with; None if the setting is off."""
+        """What tools start their programs with; None if the setting is "off"."""
         return None if self._sandbox is None else self
 
     def with_sandbox(self, state: EngineState) -> EngineState:
-        """Return the state with the sandbox that is in effect."""
+        """Return the state with the sandbox that is in effect, and its limits."""
         granted = self._boundary.granted() if self.kind in _WRITABLE else GrantedDirectories()
         whole = filter(None, (self._limit, *granted.limits))
         limit = "; ".join(self._proof.gaps if self._is_partial and self._proof is not None else whole)
@@ -140,14 +142,14 @@ class SessionSandbox:
 
     @property
     def granted(self) -> Sequence[str]:
-        """The directories that commands may write besides the workspace."""
+        """The directories, besides the workspace, that commands may write to; waits for the proof if there are any."""
         granted = self._sandbox.granted if self._sandbox is not None else ()
         return granted if granted and self.holds else ()
 
     def granting(self, directory: str) -> Rule:
-        """Return the rule that lets commands write a directory, by its path as a user writes it.
+        """Return the rule that lets commands write to a directory, given as the user writes it.
 
-        Waits for the proof. Raises WorkbenchError if they may not write it.
+        Waits for the proof. Raises WorkbenchError with the reason if commands may not write there.
         """
         path = directory_of(directory, str(self._boundary.workspace))
         if reason := self._refusal(path):
@@ -155,7 +157,9 @@ class SessionSandbox:
         return Rule("allow", SANDBOX_WRITE, path=path)
 
     def revoked(self, directory: str, rules: Sequence[str]) -> str:
-        """Return the one of a session's rules that lets commands write a directory. Raises WorkbenchError."""
+        """Return the line among a session's `rules` that lets commands write to a directory. Raises WorkbenchError if
+        there is none.
+        """
         path = directory_of(directory, str(self._boundary.workspace))
         for line in rules:
             rule = parse_rule(line)
@@ -170,7 +174,7 @@ class SessionSandbox:
 
     @property
     def holds(self) -> bool:
-        """Whether programs are confined, at least in part; waits for the proof."""
+        """Whether programs are confined, fully or partially; waits for the proof."""
         if self._sandbox is None:
             return False
         if not self._is_proven.wait(_PATIENCE):
@@ -179,24 +183,24 @@ class SessionSandbox:
 
     @property
     def containment(self) -> str:
-        """How a decision names the sandbox; empty if there is none, or only a partial one."""
+        """The reason to record with a decision that needs no approval; empty without a full sandbox."""
         return IN_SANDBOX if self.holds and not self._is_partial else ""
 
     @property
     def directory(self) -> None:
-        """None: temporary files of tools are visible where they are."""
+        """None: programs see the temporary files of tools at their usual paths."""
 
     @property
     def container_path(self) -> str:
-        """Empty: the workspace has only its own path."""
+        """Empty: programs see the workspace at its own path only."""
         return ""
 
     def is_waiting(self, program: str) -> bool:
-        """Return whether a program of that name waits until the user has decided on a host."""
+        """Return whether the program with this name is waiting for the user to decide on a host."""
         return self._sandbox is not None and self._sandbox.is_waiting(program)
 
     def refused_since(self, program: str, since: float) -> Sequence[str]:
-        """Return a line for each host that was refused to a program since a time of `time.monotonic`."""
+        """Return one line for each host that was refused to a program since `since`, a time of `time.monotonic`."""
         return self._sandbox.refused_since(program, since) if self._sandbox is not None else ()
 
     @contextmanager
@@ -211,9 +215,9 @@ class SessionSandbox:
         private: Path | None = None,
         name: str = "",
     ) -> Iterator[ProgramStart]:
-        """Yield the launch of a program, inside the sandbox if it holds.
+        """Yield how to start a program, inside the sandbox if it works.
 
-        Raises OSError if the user demanded a sandbox and it does not hold: then nothing may run.
+        Raises OSError if the setting demands a sandbox and there is none.
         """
         if self._sandbox is not None and self.holds:
             with self._sandbox.launch(
@@ -226,12 +230,12 @@ class SessionSandbox:
             raise PermissionError(1, f"the sandbox is not proven ({self.reason}), but the setting `sandbox` demands it")
 
     def close(self) -> None:
-        """End the connections of programs, and delete their temporary directory."""
+        """End the programs' connections, and delete their temporary directory."""
         if self._sandbox is not None:
             self._sandbox.close()
 
 
 @cache
 def _proof_of(locations: Locations, home: Path) -> Proof:
-    """Return the proof for a user on this machine; the proof uses a workspace of its own."""
+    """Return the proof for a user on this machine; it does not depend on the session's workspace."""
     return prove(Boundary(home, locations, home))

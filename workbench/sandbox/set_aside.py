@@ -1,7 +1,7 @@
-"""Undoes changes of protected files: what appeared is moved aside, what was replaced is restored.
+"""Undoes changes to protected files: moves new ones aside, and restores replaced ones.
 
-No content is lost: it is copied to a private directory, which programs in the sandbox can neither read nor write, and
-may be put back from there. Nothing outside the given roots is touched, and links on the way are not followed.
+No content is lost: it goes to a private directory that programs in the sandbox can neither read nor write, and can be
+put back from there. Nothing outside the given roots is touched, and links in a path are not followed.
 """
 
 from __future__ import annotations
@@ -31,36 +31,39 @@ from workbench.risk.protected_repositories import GitPathFinder
 from workbench.risk.protected_state import PathChange, PathState
 
 MOST_COPIED: Final = 64_000_000
-"""Bytes that are copied from one path; more is moved as it is, if that directory is on the same file system."""
+"""The maximum number of bytes to copy from one path; anything larger is moved without a copy, on the same file
+system.
+"""
 _MOST_ENTRIES, _DEEPEST = 10_000, 64
 _CHUNK: Final = 1 << 20
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class SetAside(NamedTuple):
-    """Something that was moved from a protected path."""
+    """Something that was moved away from a protected path."""
 
     path: str
     saved: str
-    """Where it is now."""
+    """Its present path."""
     digest: bytes = b""
-    """A hash of the copy. It is empty if there was too much to copy: a process that has it open may still change what
-    was only moved, so that is not put back.
+    """A hash of the copy; empty if it was moved because it was too large to copy. That cannot be put back, because a
+    process that has it open may still change it.
     """
 
 
 class Restoration(NamedTuple):
-    """What became of the restoration of one path."""
+    """The outcome of restoring one path."""
 
     is_done: bool = False
     moved: SetAside | None = None
-    """What was there instead."""
+    """What was at the path instead; None if nothing was moved."""
 
 
 def undo(changes: Sequence[PathChange], before: Baseline, roots: Sequence[Root], directory: Path) -> list[SetAside]:
-    """Undo changes since a scan as far as possible: restore files and links, and move what is new below `directory`.
+    """Undo the changes as far as possible: restore files and links that existed `before`, and move new ones below
+    `directory`.
 
-    A new directory of protected files is moved as a whole.
+    A new directory of protected files is moved as a whole. Returns what was moved.
     """
     moved: dict[str, SetAside] = {}
     # By path, because a link is undone before the files behind it.
@@ -77,7 +80,7 @@ def undo(changes: Sequence[PathChange], before: Baseline, roots: Sequence[Root],
 def undoable(
     changes: Iterable[PathChange], before: Baseline, roots: Sequence[Root], workspace: str
 ) -> list[PathChange]:
-    """Return the changes that are in one of the roots, and that can be undone without breaking anything."""
+    """Return the changes that are inside a root and can be undone without breaking anything."""
 
     @cache  # thousands of files may be in one directory
     def is_of_new_repository(directory: str) -> bool:
@@ -109,15 +112,15 @@ def _saved(directory: Path, path: str) -> Path:
 
 
 def root_of(path: str, roots: Sequence[Root]) -> Root | None:
-    """Return the root that a normalized path is below; None if there is none."""
+    """Return the root that contains a normalized path; None if there is none."""
     # A root without an identity is a directory that did not exist.
     return next((root for root in roots if root.identity is not None and root.holds(Path(path))), None)
 
 
 def put_back(moved: SetAside, roots: Sequence[Root]) -> bool:
-    """Put something back where it was; what is there now is moved aside.
+    """Put something back where it was, moving aside what is there now.
 
-    Return False if that is not possible, or if it is not what was moved any more; then nothing is changed.
+    Returns False, with nothing changed, if that is not possible or if the saved content has changed.
     """
     root, saved = root_of(moved.path, roots), Path(moved.saved)
     if root is None or not moved.digest:
@@ -134,7 +137,7 @@ def put_back(moved: SetAside, roots: Sequence[Root]) -> bool:
 
 
 def _replace_by_copy(entry: AnchoredEntry, source: AnchoredEntry, digest: bytes) -> bool:
-    """Replace the entry by a copy of `source` if that has this digest. Raises OSError."""
+    """Replace `entry` with a copy of `source`, if the copy has this digest; return whether it has. Raises OSError."""
     name = f".ohw-{secrets.token_hex(8)}.tmp"
     copy = replace(entry, path=entry.path.with_name(name), names=[*entry.names[:-1], name])
     try:
@@ -149,7 +152,7 @@ def _replace_by_copy(entry: AnchoredEntry, source: AnchoredEntry, digest: bytes)
 
 
 def _is_in_new_repository(directory: str, before: Baseline, workspace: str) -> bool:
-    """Return whether a directory is in the work tree of a repository in a directory that did not exist before."""
+    """Return whether a directory belongs to the work tree of a repository whose top directory did not exist before."""
     above = directory
     while within(above, workspace) and above != workspace and not before.had_directory(above):
         if _is_repository(f"{above}/.git"):
@@ -159,16 +162,16 @@ def _is_in_new_repository(directory: str, before: Baseline, workspace: str) -> b
 
 
 def _is_repository(pointer: str) -> bool:
-    """Return whether a `.git` is a git directory, or a file that names one, as in another work tree."""
+    """Return whether a `.git` is a git directory, or a file that names one, as in a linked work tree."""
     named = GitPathFinder((), AbsentPaths()).named_by(pointer)
     head, common = Path(named.git, "HEAD"), Path(named.common or named.git)
     return head.is_file() and (common / "objects").is_dir() and (common / "refs").is_dir()
 
 
 def _topmost(path: str, before: Baseline, roots: Sequence[Root]) -> str:
-    """Return the topmost new directory that is protected as a whole, or the path itself.
+    """Return the topmost new directory above a path that is protected as a whole; otherwise the path itself.
 
-    Of a git directory, only the files are moved that make git run something.
+    A git directory is not moved as a whole: only the files in it that make git run something.
     """
     root = root_of(path, roots)
     top = str(root.path) if root is not None else "/"
@@ -182,9 +185,9 @@ def _topmost(path: str, before: Baseline, roots: Sequence[Root]) -> str:
 
 
 def restore_protected(change: PathChange, roots: Sequence[Root], saved: Path) -> Restoration:
-    """Restore a file or link, with its current content copied to `saved`, as far as that is possible.
+    """Restore a file or link as far as possible, moving its current content to `saved`.
 
-    A file is restored only if the current one is still the one that was scanned; a link replaces whatever there is.
+    A file is restored only if the current one is still the one that was scanned; a link replaces whatever is there now.
     """
     path = Path(change.path)
     root = root_of(change.path, roots)
@@ -210,8 +213,8 @@ def _is_replaced_link(change: PathChange) -> bool:
 def _is_restorable(change: PathChange) -> bool:
     """Return whether the change can be undone.
 
-    Both sides must be files or links of known content, not reached through a link; a git repository that no longer
-    exists is not created again.
+    Both states must be files or links of known content, not reached through a link. Files of a git repository that no
+    longer exists are not restored.
     """
     if change.is_behind_link:
         return False
@@ -222,7 +225,7 @@ def _is_restorable(change: PathChange) -> bool:
 
 
 def _holds(entry: AnchoredEntry, state: PathState | None) -> bool:
-    """Return whether the path still holds the state that was scanned."""
+    """Return whether the entry is still in the state that was scanned; None means that there was no file."""
     try:
         info = entry.stat()
     except FileNotFoundError:
@@ -231,7 +234,7 @@ def _holds(entry: AnchoredEntry, state: PathState | None) -> bool:
 
 
 def _restore(entry: AnchoredEntry, state: PathState) -> None:
-    """Create the file or link. Raises FileExistsError if something is there."""
+    """Create the file or link in this state. Raises FileExistsError if something is there."""
     content = state.content or b""
     if state.kind == "link":
         entry.symlink_to(os.fsdecode(content))
@@ -242,9 +245,10 @@ def _restore(entry: AnchoredEntry, state: PathState) -> None:
 
 
 def _move(entry: AnchoredEntry, saved: Path) -> SetAside:
-    """Move a file, link or directory. Raises OSError; then nothing is lost.
+    """Move a file, link or directory to `saved`. Raises OSError, with nothing lost.
 
-    It is copied, even on the same file system: a process that still has it open must not reach what is saved.
+    It is copied even on the same file system, because a process that still has it open must not reach the saved
+    content. Only what is too large to copy is moved.
     """
     digest = b""
     with Root(saved.parent).entry(saved) as target:
@@ -261,9 +265,10 @@ def _move(entry: AnchoredEntry, saved: Path) -> SetAside:
 
 
 def _copy(source: AnchoredEntry, target: AnchoredEntry) -> bytes:
-    """Copy a file, link or directory to a name that is free; sockets, pipes and devices are left out.
+    """Copy a file, link or directory to an unused name; sockets, pipes and devices are skipped.
 
-    Return a hash of what the copy holds, but for its own name. Raises OSError, with EFBIG if it is too much.
+    Returns a hash of the copy, which does not depend on the name. Raises OSError, with EFBIG if there is too much to
+    copy.
     """
     copy = _Copy()
     copy.copy(source.name, source.directory, target.name, target.directory, 0)
@@ -271,14 +276,16 @@ def _copy(source: AnchoredEntry, target: AnchoredEntry) -> bytes:
 
 
 class _Copy:
-    """One copy, which has limits over everything in it."""
+    """One copy, with limits on the total number of bytes and entries."""
 
     def __init__(self) -> None:
         self._bytes, self._entries = MOST_COPIED, _MOST_ENTRIES
         self.hash = hashlib.sha256()
 
     def copy(self, name: str, source: int, new: str, target: int, depth: int) -> None:
-        """Copy an entry of the directory `source` to one of `target`, both given as descriptors. Raises OSError."""
+        """Copy an entry of the directory `source` to the entry `new` of `target`, both open descriptors. Raises
+        OSError.
+        """
         info = os.stat(name, dir_fd=source, follow_symlinks=False)
         self._entries -= 1
         if self._entries < 0 or depth > _DEEPEST:
@@ -333,7 +340,7 @@ def _too_much() -> OSError:
 
 
 def _opened(name: str, flags: int, directory: int) -> int:
-    """Open a file or directory of ours whose permissions may forbid it. Raises OSError."""
+    """Open a file or directory, first changing its permissions if they forbid that. Raises OSError."""
     try:
         return os.open(name, flags, dir_fd=directory)
     except PermissionError:

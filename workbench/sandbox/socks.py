@@ -1,4 +1,4 @@
-"""The server's side of SOCKS5 (RFC 1928), as far as a connection to a host needs it: no authentication, CONNECT."""
+"""The server's side of SOCKS5 (RFC 1928), as far as connecting to a host needs it: no authentication, only CONNECT."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LENGTHS: Final = {_IPV4: 4, _IPV6: 16}
 
 
 class BadSocks(Exception):
-    """The request cannot be served; `reply` is what the client is sent."""
+    """The request cannot be served; `reply` is the answer for the client."""
 
     def __init__(self, code: int) -> None:
         super().__init__(f"SOCKS reply {code}")
@@ -35,17 +35,17 @@ class SocksRequest:
 
 
 def reply(code: int) -> bytes:
-    """Return the reply with a code; the bound address is always given as 0.0.0.0:0, which clients ignore."""
+    """Return the reply with this code; it gives the bound address as 0.0.0.0:0, which clients ignore."""
     return bytes((VERSION, code, 0, _IPV4)) + bytes(6)
 
 
 def method_reply(greeting: bytes) -> bytes:
-    """Return the answer to the methods that a client offers."""
+    """Return the answer to the authentication methods in a client's greeting."""
     return NO_AUTHENTICATION if 0 in greeting else NO_METHOD
 
 
 def length_of(head: bytes) -> int:
-    """Return how many bytes follow the first 5 of a request. Raises BadSocks."""
+    """Return how many bytes follow the first 5 bytes of a request. Raises BadSocks if the request is not supported."""
     version, command, reserved, kind, first = head
     if version != VERSION or reserved != 0:
         raise BadSocks(FAILED)
@@ -59,7 +59,7 @@ def length_of(head: bytes) -> int:
 
 
 def parse_request(request: bytes) -> SocksRequest:
-    """Parse a complete request, with the length that `length_of` returned. Raises BadSocks."""
+    """Parse a complete request: 5 bytes, and as many as `length_of` returned. Raises BadSocks."""
     kind, body = request[3], request[4:-2]
     (port,) = struct.unpack("!H", request[-2:])
     try:

@@ -1,7 +1,7 @@
-"""A workspace that was copied out of an image: its record, and what has changed in it since.
+"""A workspace that was copied from an image: its record, and what has changed in it since.
 
-The copy is an ordinary directory of the user's, beside ohw's own data rather than in it, where everything would be
-hidden from commands. Its record, and what it contained at first, are in ohw's data, where no command writes.
+The copy is an ordinary directory of the user, beside ohw's data directory instead of in it, because commands cannot see
+anything in there. Its record and original content are in ohw's data directory, where no command can write.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from workbench.text import first_line, visible_path
 _SECONDS: Final = 900.0
 """Time limit for git, which stores or compares the whole workspace."""
 _ATTRIBUTES: Final = b"* -text -eol -ident -filter -working-tree-encoding\n"
-"""Files are compared byte for byte, whatever the project's own attributes say."""
+"""Attributes that make git compare files byte for byte, whatever the project's own attributes say."""
 
 
 class _Record(msgspec.Struct, frozen=True):
@@ -38,10 +38,10 @@ class WorkspaceCopy:
 
     image: str
     path: str
-    """The directory in the image, where the container has the workspace too."""
+    """The directory's path in the image; a container has the workspace at this path too."""
     directory: Path
     own: Path
-    """Where its record is."""
+    """The directory with the copy's record."""
 
     @classmethod
     def create(cls, locations: Locations, image: str, path: str, name: str) -> WorkspaceCopy:
@@ -52,9 +52,9 @@ class WorkspaceCopy:
         return cls(image, path, directory, private_directory(_records(locations) / name))
 
     def record(self) -> None:
-        """Store what the directory contains now, from which changes are told. Raises OSError or WorkbenchError.
+        """Store what the directory contains now, as the basis of `patch`. Raises OSError or WorkbenchError.
 
-        What git ignores is left out, unless the project's own repository has it.
+        Files that git ignores are omitted, unless the project's own repository tracks them.
         """
         self._git("init", "--quiet")
         (self.own / "base/info").mkdir(exist_ok=True)
@@ -68,9 +68,9 @@ class WorkspaceCopy:
         replace_file(self.own / "copy.json", msgspec.json.encode(_Record(self.image, self.path, tree)))
 
     def patch(self) -> bytes:
-        """Return the changes since the copy was made, for `git apply`; empty if there are none. Raises WorkbenchError.
+        """Return the changes since `record` as a patch for `git apply`; empty if there are none. Raises WorkbenchError.
 
-        New files that git ignores are left out. Changes in repositories within the workspace are not noticed.
+        New files that git ignores are omitted, as are changes in repositories inside the workspace.
         """
         record = _record_in(self.own)
         if record is None:
@@ -94,7 +94,7 @@ class WorkspaceCopy:
 
 
 def copy_at(locations: Locations, workspace: Path) -> WorkspaceCopy | None:
-    """Return the copy that a workspace is; None if it is none."""
+    """Return the copy that this workspace is; None if it is not a copy."""
     directory = workspace.resolve()
     if directory.parent.parent != _workspaces(locations):
         return None

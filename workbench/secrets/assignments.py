@@ -18,15 +18,15 @@ MARKS = ("pass", "pw", "secret", "token", "cookie", "auth", "key", "salt", "psk"
 """Each name of a secret contains one of these, in any case."""
 
 _LONGEST_HEAD = 400
-"""How many characters of a line are examined before a name."""
+"""The number of characters of a line that are examined before a name."""
 _LONGEST_NAME = 100
 _QUOTED = r"(?=(?:[rbfu@$]{0,2}|&)[\"'`])"
 _HERE = r"<<[-~]?[\"']?\w{1,30}[\"']?[ \t]*\r?\n[ \t]*|(?:\"\"\"|''')\\?\s{0,20}|\\\r?\n[ \t]*"
-"""The text that opens a value on the next line: a here-document, a long string, a continued line."""
+"""The start of a value that continues on the next line: a here-document, a long string, or a continued line."""
 _BRACKET = rf"[\[({{]\s{{0,40}}{_QUOTED}|(?:new[ \t]+)?[\w.:]{{1,40}}[(\[]{_QUOTED}"
 """The text that opens a list or the call of a constructor."""
 _FIELD = r"[\"']?[ \t]*[:=]?[ \t]*\{[^{}]{0,300}?\b(?:default|value|plaintext|result)[\"']?[ \t]*[:=][ \t]*(?=[\"'])"
-"""The text between a name and the field of its block that holds the value, as in Terraform."""
+"""The text between a name and the field that contains its value, in a block as in Terraform."""
 _ASSIGN = r"\\?[\"'`]?\]?[ \t]*(?:(?:=>|:=|:-|<-|->|=|:)(?!=)[ \t]*(?:&\w+[ \t]+)?|={2,3}[ \t]*(?=[\"'`]))"
 _ELSE = rf"[\"'\])]{{0,3}}[ \t]*(?:\|\||\?\?|\bor\b)[ \t]*{_QUOTED}"
 _NEXT_ELEMENT = r"</(?:key|name)>\s{0,40}<(?:string|value)>"
@@ -51,7 +51,7 @@ _ROW = lazy_pattern(r"[ \t]*[|│]?[ \t]*\Z")
 _GOES_ON = lazy_pattern(r"[\w(\[{.]")
 _SHORTEST_BARE = 16
 _LONGEST_NAME = 64
-"""Characters from a mark to the end of the name."""
+"""The maximum number of characters from a mark to the end of its name."""
 _SET = lazy_pattern(
     rf"[\w.-]*(?:{_ASSIGN}(?:{_HERE}|{_BRACKET})|{_FIELD}|{_ELSE}|\([ \t]*{_QUOTED}|[\"']?,[ \t]*{_QUOTED}"
     r"|[ \t]*(?:[|│]|\.{3,})[ \t]*[^\s|]|(?:[\"']?|[ \t][^<>\n]{1,120})>\s{0,40}(?:<!\[|[^\s<])"
@@ -61,7 +61,7 @@ _SET = lazy_pattern(
     r"|[ \t]+(?:(?:(?:is|was)[ \t]+\w+[ \t]+)?for[ \t]+\S{1,60}[ \t]+)?(?:is:?[ \t]+)?"
     r"[\"']?(?=[^\s\"']{0,40}\d)[^\s\"'(){}<>=-][^\s\"'(){}<>]{5})"
 )
-"""A fast check whether a value is assigned to the name at all."""
+"""A quick check for whether a value is assigned to the name at all."""
 _HEAD = lazy_pattern(r"[\w.-]*\Z")
 _NAME_END = lazy_pattern(r"[\w.-]*")
 _SIGN = lazy_pattern(
@@ -77,9 +77,9 @@ _GAP = lazy_pattern(
     r"(?=[\"']?[^\s\"'-])",
     re.IGNORECASE,
 )
-"""The text between a name and its value if there is no operator."""
+"""The text between a name and its value if there is no operator between them."""
 _DIRECTIVES = frozenset({"requirepass", "masterauth", "bindpw", "rootpw"})
-"""Settings of Redis and LDAP that are written without a sign."""
+"""Settings of Redis and LDAP whose values follow without an operator."""
 _DIRECTIVE_WORDS = frozenset({"password", "passwd", "passphrase"})
 _COMMAND = lazy_pattern(
     r"(?:(?:\b|#[ \t]*)(?:ENV|SetEnv|define|fastcgi_param|uwsgi_param|setenv|setx"
@@ -90,7 +90,7 @@ _COMMAND = lazy_pattern(
 _PAIR = lazy_pattern(
     r"(?:(?:--?[\w-]+|\b[\w-]+=[^\s,()]+|\b(?:write|put|set|login|create)\b[^\n(),=]*)[ \t]+|--[\w-]+=)\Z"
 )
-"""The text before `name=value` among the arguments of a command."""
+"""The text before `name=value` where the pair is an argument of a command."""
 _OPTION = lazy_pattern(
     r"(?:^|[\s\"'])(?:-[DPeEX]|/[dp]:|--?(?:set(?:-[\w-]+)?|define|build-arg|(?:\w+[-_])?env(?:-vars?|-add)?|extra-vars"
     r"|var|arg|config|param(?:eter)?s?(?:-overrides)?|from-literal|secret|opt|property|\w+-props?))(?:[ \t]*|=)"
@@ -99,19 +99,21 @@ _OPTION = lazy_pattern(
 )
 """The text before `name=value` after an option that sets a variable: `-D`, `--set a=b,`, `--build-arg`, `-var`."""
 _APART = lazy_pattern(r"(?:\A|[^\w.-]|\d-)\Z")
-"""The end of the text before an option or header that begins a word, also after the context line of grep."""
+"""The text just before an option or header, which must start a word, also after the prefix of a context line of
+grep.
+"""
 _HEADER = lazy_pattern(r"(?:x(?:-[a-z]+)+|private-token|api-key|apikey)[\"']?:[ \t]", re.IGNORECASE)
-"""Headers of HTTP that hold a secret."""
+"""HTTP headers whose value is a secret."""
 _SENTENCE = lazy_pattern(r"(?:^|[\r\n\])>])[ \t]*(?:[A-Za-z]+[ \t]+){1,5}\Z")
 _OPEN = lazy_pattern(
     r"[\"']?,?[ \t]*\r?\Z|[\"']?[ \t]*:[ \t]*(?:!\S+[ \t]+)?[|>][+-]?[ \t]*\r?\Z|</(?:key|name)>[ \t]*\r?\Z"
     rf"|{_ASSIGN}(?:[\[({{\\]|[\w. ]{{1,40}}\(|\"\"\"\\?|'''\\?|<<[-~]?[\"']?\w{{1,30}}[\"']?)[ \t]*\r?\Z"
 )
-"""The end of a line after a name whose value is on the next line."""
+"""The rest of a line after a name whose value is on the next line."""
 _UNFINISHED = lazy_pattern(
     r"[\w.-]*[\"']?(?:[ \t]*[:=]?[ \t]*\{[^{}]{0,300}|>\s{0,40}[^\s<]{0,200}\s{0,40}(?:</?[\w.:-]*)?)\Z"
 )
-"""A name that opens a block or an element, and the part of it that the text contains."""
+"""The text after a name that opens a block or an XML element, which the text cuts off."""
 _PAIR_HEAD = lazy_pattern(r"\b(?:name|key)[\"']?[ \t]*[=:][ \t]*[\"']?\Z", re.IGNORECASE)
 """The text before a name whose value follows in a separate `value` field, as in Kubernetes lists and XML."""
 _DEFINES = lazy_pattern(r"\bdefine\([ \t]*[\"']\Z")
@@ -121,9 +123,11 @@ _VALUE = lazy_pattern(
     r"|(?P<bare>(?!\$)(?:[^\s\"'`,;<>‹›(){}\[\]$|\\]|\\.|\$(?![({])){5,}(?![(\[{]))"
 )
 SEPARATOR = "\n\0\n"
-"""Joins texts in which one search looks for secrets: each begins and ends a line, and `_ELEMENT` ends with each."""
+"""Joins texts so that one search finds the secrets in all: each text's lines stay its own, and `_ELEMENT` ends with
+each.
+"""
 _ELEMENT = lazy_pattern(r"(?P<bare>(?:[^\s<\]]|\](?!\]>)){5,1000})(?=\s{0,40}(?:</|\]\]>|\0|\Z))")
-"""The content of an element of XML."""
+"""The content of an XML element."""
 _PHRASE = lazy_pattern(
     r"[^\s\"'`,;<>‹›(){}\[\]$|=:#]+(?: [^\s\"'`,;<>‹›(){}\[\]$|=:#]+){1,8}(?=[ \t]*(?:;|\r?$))", re.MULTILINE
 )
@@ -131,9 +135,9 @@ _PHRASE = lazy_pattern(
 _LINE_END = lazy_pattern(r"[\"']?,?[ \t]*(?:[#;].*|//.*)?\r?$", re.MULTILINE)
 _VARIABLE_END = lazy_pattern(r"[\s;&|)}`]|\Z")
 _BEFORE_VARIABLE = frozenset(" \t:+->|;&({[`\"'=@/")
-"""The characters before a variable that is set, as in `$(PGPASSWORD=x psql)` or `file:12:PGPASSWORD=x`."""
+"""The characters that may precede an assigned variable, as in `$(PGPASSWORD=x psql)` or `file:12:PGPASSWORD=x`."""
 _NPM = frozenset({"_authToken", "_auth", "_password"})
-"""Settings of npm that hold a secret; they are assigned like variables."""
+"""Settings of npm whose value is a secret; they are assigned like variables."""
 _OF_CONTEXT = lazy_pattern(r"(?:[\w.-]{0,200}-)?\d+-(?=[\w-])")
 """The prefix of a context line of grep: `file-12-line`, or `12-line`."""
 _LINE_START = lazy_pattern(
@@ -155,12 +159,14 @@ class Assignment(NamedTuple):
 
 
 def marks_in(lowered: str) -> list[str]:
-    """Return the marks in a lower-case text."""
+    """Return those `MARKS` that a lower-case text contains."""
     return [mark for mark in MARKS if mark in lowered]
 
 
 def settings_in(text: str, lowered: str, marks: Collection[str] = MARKS) -> list[Assignment]:
-    """Return the assignments of secrets, in order; `lowered` is the text in lower case with the same length."""
+    """Return the assignments of secrets, in order; `lowered` is the result of `lower_case`, and `marks` those to search
+    for.
+    """
     settings: list[Assignment] = []
     for offset in _assigned(lowered, marks):
         if (not settings or offset >= settings[-1].end) and (setting := _setting_at(text, offset)):
@@ -169,10 +175,10 @@ def settings_in(text: str, lowered: str, marks: Collection[str] = MARKS) -> list
 
 
 def _assigned(lowered: str, marks: Collection[str]) -> Iterator[int]:
-    """Yield the offsets of marks in names to which a value is assigned, in order.
+    """Yield, in order, the offsets of marks in names to which a value is assigned.
 
-    In a name of thousands of characters, such as encoded data, only the marks near its end are tried: to try each one
-    would take time quadratic in its length.
+    In a name of thousands of characters, such as encoded data, only the marks near its end are tried, because trying
+    all of them would take quadratic time.
     """
     end = 0
     for offset in sorted({offset for mark in marks for offset in _occurrences(lowered, mark)}):
@@ -189,7 +195,7 @@ def lower_case(text: str) -> str:
 
 
 def begins_a_setting(line: str) -> bool:
-    """Return whether an incomplete line may assign a secret, so the rest of the line must be awaited."""
+    """Return whether an incomplete line may assign a secret, so that its masking must wait for the rest of the line."""
     lowered = lower_case(line)
     return next(_assigned(lowered, MARKS), None) is not None
 
@@ -202,7 +208,9 @@ def names_what_follows(line: str) -> bool:
 
 
 def unfinished_block(text: str) -> int | None:
-    """Return the start of the line where a secret's name opens a block or element that the text cuts off, or None."""
+    """Return the start of the line in which a secret's name opens a block or XML element that the text cuts off, or
+    None.
+    """
     first = max(0, len(text) - _LONGEST_HEAD)
     tail = lower_case(text[first:])
     starts = [at for mark in MARKS for at in _occurrences(tail, mark) if _UNFINISHED.match(tail, at)]
@@ -241,7 +249,9 @@ def _next_items(text: str, setting: Assignment) -> Iterator[Assignment]:
 
 
 def _in_configuration(text: str, offset: int, name_end: int, word: str) -> Assignment | None:
-    """Return the assignment of a value in a line of configuration or a known part of one, or None."""
+    """Return the assignment in a line of configuration, or in a known part of a line such as a URL or an option, or
+    None.
+    """
     name = text[offset:name_end]
     sign = _SIGN.match(text, name_end)
     if sign and (phrase := _phrase(text, offset, word, sign)):
@@ -264,7 +274,7 @@ def _in_configuration(text: str, offset: int, name_end: int, word: str) -> Assig
 
 
 def _anywhere(text: str, start: int, name_end: int, word: str) -> Assignment | None:
-    """Return the assignment of a random value in any place of source code or of a table, or None."""
+    """Return the assignment of a random value anywhere in source code or a table, or None."""
     link = _LINK.match(text, name_end)
     value = (_ELEMENT if link["tag"] else _VALUE).match(text, link.end()) if link else None
     if link is None or value is None:
@@ -280,7 +290,9 @@ def _anywhere(text: str, start: int, name_end: int, word: str) -> Assignment | N
 
 
 def _may_be_bare(text: str, before: str, link: re.Match[str], value: re.Match[str]) -> bool:
-    """Return whether a value without quotes may be a secret here: in an element, a cell, a block, or a long one."""
+    """Return whether a value without quotes may be a secret here: in an XML element, a table cell or a here-document,
+    or a long one.
+    """
     if link["tag"]:
         return before.endswith("<") or link["tag"][0] not in "> \t"
     if link["here"]:
@@ -292,7 +304,9 @@ def _may_be_bare(text: str, before: str, link: re.Match[str], value: re.Match[st
 
 
 def _is_long(value: str) -> bool:
-    """Return whether a value without quotes is too long for a name, or has a character that no name has."""
+    """Return whether an unquoted value is too long for an identifier, or contains a character that identifiers cannot
+    have.
+    """
     return len(value) >= _SHORTEST_BARE or (len(value) >= 8 and any(sign in value for sign in "!@#%^&?~"))
 
 
@@ -322,7 +336,9 @@ def _word_of_two(text: str, start: int, name: str) -> str:
 
 
 def _spaced(text: str, start: int, name_end: int, word: str) -> Assignment | None:
-    """Return the assignment of a value after a space: of an option, in a command that sets a name, or in a sentence."""
+    """Return the assignment of a value after a space: for an option, in a command that sets a name, or in a
+    sentence.
+    """
     gap = _GAP.match(text, name_end)
     value = _VALUE.match(text, gap.end()) if gap else None
     if gap is None or value is None:
@@ -341,7 +357,9 @@ def _spaced(text: str, start: int, name_end: int, word: str) -> Assignment | Non
 
 
 def _is_a_line(text: str, start: int, value: re.Match[str], kind: str) -> bool:
-    """Return whether a line consists of a name and a password, as in a `.netrc` file and in settings of routers."""
+    """Return whether the line consists of a name and a password, as in a `.netrc` file or in a router's
+    configuration.
+    """
     has_digit = any(sign.isdigit() for sign in value[kind])
     if not (has_digit and _LINE_START.match(_line_up_to(text, start)) and _LINE_END.match(text, value.end())):
         return False

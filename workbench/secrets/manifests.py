@@ -1,4 +1,4 @@
-"""Finds the values in manifests of Kubernetes Secrets, which may have any name and any form."""
+"""Finds the values in the manifests of Kubernetes Secrets, which may have any key and any form."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ITEM = lazy_pattern(r":[ \t]*\\?\"(?P<value>(?!‹|[{<]|\$\{)(?:[^\"\\]|\\[^\"]
 
 
 def values_in(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of each value of a Secret, in order; they may be in several manifests of one document."""
+    """Yield, in order, the start and end of each value of a Secret; a text may contain several manifests."""
     if not _KIND.search(text):
         return
     starts = [0, *(mark.end() for mark in _DOCUMENT.finditer(text))]

@@ -1,6 +1,7 @@
-"""The masker of secrets: known values, and everything that looks like a key.
+"""The masker of secrets: masks known values, and everything that has the shape of a key.
 
-A mask is `‹secret NAME›`. Hashes of contents and ids are not masked: the shape of a key includes its issuer's prefix.
+A mask is `‹secret NAME›`. Content hashes and ids are not masked, because the shape of a key includes its issuer's
+prefix.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ from workbench.secrets.shapes import SHAPES, names_in
 _SHORTEST = 8
 _SHORTEST_FORM = 12
 _LONGEST_WRAPPED = 40_000
-"""The longest text that is searched for values split over lines; tool outputs are shorter."""
+"""The longest text, in characters, that is searched for values split over lines; tool outputs are shorter."""
 _SIGN = lazy_pattern(r"[^\n]")
 Cover = Callable[[str, str], str]
 """Returns the replacement for a secret, given its name and text."""
 _MASK = lazy_pattern(r"‹secret [^›\n]{1,80}›")
 _UNSHOWN = frozenset({"data", "mime_type", "type", "image_urls"})
-"""Fields that are not masked: they hold no secrets, or images, which are not searched."""
+"""Fields that are not masked: they contain no secrets, or images, which are not searched."""
 
 
 class SecretMasker:
@@ -41,11 +42,13 @@ class SecretMasker:
         self._pattern: re.Pattern[str] | None = None
         self._forms: dict[str, str] = {}
         self._gates: tuple[tuple[str, Words], ...] = ()
-        """Each value in the form of an outline, with the part of a text that has to contain it."""
+        """Each value as it appears in an outline, with the part of the outline that contains it if the text contains
+        the value.
+        """
 
     @property
     def longest(self) -> int:
-        """Length of the longest known value, in characters."""
+        """The length of the longest known value, in characters."""
         return max(map(len, self._names), default=0)
 
     @property
@@ -54,7 +57,7 @@ class SecretMasker:
         return any(" " in value for value in self._names)
 
     def add(self, name: str, value: str | None) -> None:
-        """Add a value; short values, plain words and absolute paths are ignored, because they could occur anywhere."""
+        """Add a value; short ones, plain words and absolute paths are ignored, because they could occur anywhere."""
         value = (value or "").strip()
         if len(value) < _SHORTEST or value in self._names or value.isalpha() or value.startswith("/"):
             return
@@ -75,11 +78,11 @@ class SecretMasker:
         return self._covered(text, lambda name, _: mask(name))
 
     def dotted(self, text: str) -> str:
-        """Return the text with a dot for each character of a secret, so that offsets stay the same."""
+        """Return the text with a dot in place of each character of a secret, so that offsets stay valid."""
         return self._covered(text, lambda _, secret: _SIGN.sub("•", secret))
 
     def may_stand_in(self, text: str) -> bool:
-        """Return whether a text may contain a secret; if False, no part of it does. Fast for long texts."""
+        """Return whether a text may contain a secret; False means that it certainly does not. Fast for long texts."""
         if any(value in text for value in (*self._names, *self._forms)):
             return True
         parts, names = _outlined(text)
@@ -91,9 +94,9 @@ class SecretMasker:
         return bool(marks) and bool(settings_in(text, lower_case(text), marks))
 
     def may_stand_in_any(self, strings: Iterable[str]) -> bool:
-        """Return whether any of the strings may contain a secret; if False, `masked` would change none of them.
+        """Return whether any of the strings may contain a secret; False means that `masked` would change none of them.
 
-        This is faster than masking each of them, above all if they repeat lines.
+        This is faster than masking each string, above all if they share lines.
         """
         text = SEPARATOR.join(strings)
         whole = "".join(text.split()) if self._names else ""
@@ -115,7 +118,9 @@ class SecretMasker:
         return _without_settings(text, marks, cover) if marks else text
 
     def _without_forms(self, text: str, words: str, cover: Cover) -> str:
-        """Cover known values that are encoded or span several lines; `words` are the text's long words."""
+        """Cover known values that are encoded or wrapped over several lines; `words` are the long words of the text's
+        outline.
+        """
         for form, name in self._forms.items() if words else ():
             if in_outline(form) in words:
                 text = re.sub(rf"[\w+/=%-]*{re.escape(form)}[\w+/=%-]*", partial(_covered_form, cover, name), text)
@@ -130,9 +135,9 @@ class SecretMasker:
         return text
 
     def masked_data(self, value: Any) -> Any:
-        """Return plain data with every string masked, except in the fields `_UNSHOWN`; tuples become lists.
+        """Return JSON-like data with every string masked, except in the fields `_UNSHOWN`; tuples become lists.
 
-        These strings are those of `strings_in`.
+        `strings_in` yields the strings that this masks.
         """
         if isinstance(value, str):
             return self.masked(value)
@@ -142,7 +147,7 @@ class SecretMasker:
 
 
 def strings_in(value: Any) -> Iterator[str]:
-    """Yield the strings of JSON data that are masked, in any order."""
+    """Yield, in any order, the strings of JSON-like data that `masked_data` would mask."""
     parts = [value]
     while parts:
         part = parts.pop()
@@ -164,7 +169,7 @@ def mask(name: str) -> str:
 
 
 def _outlined(text: str) -> tuple[dict[Words, str], AbstractSet[str]]:
-    """Return the parts of a text's outline, and the names of shapes among its words."""
+    """Return the parts of the text's outline, and the program names of shapes among its words."""
     short = outline(text)
     every = frozenset(short.split())
     return parts_of(short, every), names_in(every)
@@ -193,7 +198,7 @@ def _hidden(text: str, shape: Shape, cover: Cover) -> str:
 
 
 def _in_mask(match: re.Match[str], name: str, cover: Cover) -> str:
-    """Return a match with its group `secret` covered, or covered entirely if it has no such group."""
+    """Return a match with its group `secret` covered, or covered entirely if its pattern has no such group."""
     if "secret" not in match.re.groupindex:
         return cover(name, match.group())
     whole, start = match.group(), match.start()
@@ -203,7 +208,7 @@ def _in_mask(match: re.Match[str], name: str, cover: Cover) -> str:
 
 
 def _part_for(value: str) -> Words:
-    """Return the part of a text that has to be searched for the value."""
+    """Return the part of a text's outline that has to be searched for the value."""
     return "long" if len(value) >= LONG and value.isascii() and not any(map(str.isspace, value)) else ""
 
 

@@ -1,4 +1,4 @@
-"""Recognizes an API key that was written where something else belongs, such as the name of a model or a URL."""
+"""Recognizes an API key that was pasted where something else belongs, such as the name of a model or a URL."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _DOTS: Final = lazy_pattern("•+")
 _RANDOM: Final = lazy_pattern(
     r"(?<![\w/-])(?:[A-Za-z]{2,6}[-_])?(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{32,}(?![\w/-])"
 )
-"""A long word of letters and digits only: keys of some providers have no other shape, and no model has such a name."""
+"""A long word of letters and digits: some providers' keys have no other mark, and no model has such a name."""
 
 
 def split_key(text: str) -> tuple[str, str]:

@@ -30,9 +30,10 @@ TOKEN_AS_USER = (
     r"(?=[\w.~+%-]{10,400}@)(?-i:(?=[\w.~+%-]{20})(?=[^\d@]*\d)"
     r"|(?<=http://|ttps://)(?:(?=(?:[^\d@]*\d+[A-Za-z]){2})|(?=[^\d@]*\d)(?=[^a-z@]*[a-z][^A-Z@]*[A-Z])))"
 )
-"""Looks ahead, after the `://` of a URL, for a token in the place of the user.
+"""A lookahead, for use after the `://` of a URL, that matches a token in the position of the user name.
 
-It has a digit and 20 characters, or 10 in which letters, digits and cases alternate unlike those of a name.
+The token has at least 20 characters with a digit, or at least 10 in which letters, digits and cases alternate unlike in
+a name.
 """
 _LOGIN = (
     rf"://(?:[^/\s:@\"']{{0,200}}:[^/\s@\"']{{1,400}}|{TOKEN_AS_USER}[^\s/@]{{10,400}})@"
@@ -44,7 +45,7 @@ _LOGIN = (
     r"|\bauthorization[\"']?\s{0,9}[:=]\s{0,9}[\"']?(?:(?:bearer|basic|token)(?:\s|%20))?[\w.~+/-]{8}"
     r"|\bbearer(?:\s|%20)[\w.~+/-]{16}"
 )
-"""Matches a login: in a URL, its query, a connection string or a header; in any case."""
+"""Matches a login in a URL, its query, a connection string or a header; compile it with IGNORECASE."""
 _MARKS = ("://", "passw", "pwd", "passphrase", "secret", "token", "key", "auth", "bearer", "sig", "jdbc")
 """Each login contains one of these, in lower case."""
 _SHORTEST_TOKEN = 20
@@ -57,17 +58,19 @@ _TOKEN = (
     r"[-_A-Za-z](?=[\w.=-]{0,80}\d)[\w.=-]{14}|1//0[\w-]{40}|\d{8,10}:AA[\w-]{30}|[\w~.-]{3}[78]Q~[\w~.-]{31}"
     r"|AGE-SECRET-KEY-1|eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.|dapi[0-9a-f]{32}|shpat_\w{20}|rubygems_\w{40}|ya29\.[\w-]{30})"
 )
-"""Matches a key or token whose issuer its beginning names, whatever the variable is called."""
+"""Matches a key or token that starts with its issuer's prefix; the name of the variable does not matter."""
 _PROXY = lazy_pattern(r"_PROXY$", re.IGNORECASE)
 
 
 def holds_secret(variable: str) -> bool:
-    """Return whether a variable's name looks like that of a secret."""
+    """Return whether a variable's name suggests that its value is secret."""
     return variable.upper() not in _NO_SECRETS and bool(_NAME.search(variable))
 
 
 def holds_login(variable: str, value: str) -> bool:
-    """Return whether the value contains a login, as in a URL; a proxy's URL is useless without its login."""
+    """Return whether the value contains a login, as in a URL; always False for a proxy, whose URL is useless without
+    its login.
+    """
     if _PROXY.search(variable) or not any(mark in value.lower() for mark in _MARKS):
         return False
     return bool(re.search(_LOGIN, value, re.IGNORECASE))  # compiled when it is needed first, not at the start
@@ -79,7 +82,7 @@ def holds_token(value: str) -> bool:
 
 
 class PassedOn:
-    """The names of variables that are passed to child processes although they look like secrets."""
+    """The names of the variables that child processes get although they look like secrets."""
 
     def __init__(self) -> None:
         self._names: frozenset[str] = frozenset()
@@ -93,26 +96,24 @@ class PassedOn:
 
 
 PASSED_ON = PassedOn()
-"""The variables of the setting `pass_env`, for this process."""
+"""The variables in the setting `pass_env`, for this process."""
 
 
 OWN_VARIABLES: dict[str, str] = {}
-"""The variables that this process added to its environment for its own libraries; the user's programs do not get
+"""The variables that this process added to its own environment, for its libraries; the user's programs do not get
 them.
 """
 
 
 @lru_cache(maxsize=1_000)
 def _is_secret(name: str, value: str) -> bool:
-    """Return whether a variable holds a secret; each program that is started asks that of the same variables."""
+    """Return whether a variable contains a secret; cached, because each program start asks about the same variables."""
     return holds_secret(name) or holds_login(name, value) or holds_token(value)
 
 
 def child_environment(env: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return the environment of a child process, without secrets and without the variables that this process added for
-    itself.
-
-    The secrets that the user listed are included.
+    """Return the environment of a child process: without secrets, except those in `PASSED_ON`, and without
+    `OWN_VARIABLES`.
     """
     return {
         name: value

@@ -1,4 +1,4 @@
-"""The shape of a key: a regular expression, and strings one of which every match contains."""
+"""The shape of a key: a regular expression, and strings of which every match contains at least one."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Literal, NamedTuple, TypeAlias
 from workbench.lazy_pattern import lazy_pattern
 
 Words: TypeAlias = Literal["", "long", "dashed", "encoded", "every"]
-"""A part of a text: "" is all of it, and "every" is all of its words.
+"""A part of a text's outline: "" is all of it, and "every" is all of its words.
 
-"long" is the words of at least LONG characters, "dashed" those with a hyphen or underscore, and "encoded" those that
-are not URLs.
+"long" is the words of at least LONG characters, "dashed" those of them with a hyphen or underscore, and "encoded" those
+of them that are not URLs.
 """
 
 
@@ -25,23 +25,27 @@ class Shape(NamedTuple):
     """Each match contains at least one of these strings."""
     pattern: re.Pattern[str]
     words: Words = ""
-    """The part of a text that contains the mark, if a match contains no space; "" for the whole text."""
+    """The part of the outline to search for the marks; "" means the whole text, as needed if a match may contain a
+    space.
+    """
     sign: str = ""
-    """A string in each match that is rare elsewhere, so it is searched for first."""
+    """A string that each match contains and that is rare elsewhere, so it is searched for first."""
     of_setting: str = ""
-    """One of `assignments.MARKS` that each match contains, in any case; a text is searched for these anyway."""
+    """One of `assignments.MARKS` that each match contains, in any case; texts are searched for these anyway."""
     begins: bool = False
     """Whether a match starts with its mark."""
     names: frozenset[str] = frozenset()
-    """Words, at least one of which is in each text with a match; empty if there are no such words."""
+    """Words of which every text with a match contains at least one; empty if there are no such words."""
     gates: tuple[str, ...] = ()
-    """The marks in the form of an outline."""
+    """The marks as they appear in an outline."""
     name_gates: frozenset[str] = frozenset()
-    """The names in the form of an outline."""
+    """The names as they appear in an outline."""
     word: str = ""
-    """A string that one of the words of each match contains."""
+    """A string that some word of every text with a match contains."""
     holds: bool = True
-    """Whether a line with a mark is held until it is complete; False if the secret is the last word of a match."""
+    """Whether a stream holds back a line with a mark until it is complete; False if the secret is the match's last
+    word.
+    """
 
     def may_stand_in(self, parts: Mapping[Words, str], setting_marks: Collection[str], names: AbstractSet[str]) -> bool:
         """Return whether a text whose outline has these parts and names may contain a match."""
@@ -67,27 +71,30 @@ class Shape(NamedTuple):
 
 
 LONG = 14
-"""Minimum length of a word that is searched for secrets."""
+"""The minimum length of the words in the parts "long", "dashed" and "encoded" of an outline."""
 
 
 _ZEROS = bytes(ord("0") if chr(byte).isdigit() and byte < 128 else byte for byte in range(256))
 
 
 def in_outline(text: str) -> str:
-    """Return the bytes of the text as characters, with every digit replaced by zero, as in an outline."""
+    """Return the text as it appears in an outline: its UTF-8 bytes as Latin-1 characters, with every digit replaced by
+    0.
+    """
     return text.encode(errors="surrogatepass").translate(_ZEROS).decode("latin-1")
 
 
 def outline(text: str) -> str:
-    """Return the distinct lines of the text with digits replaced with zeros, in any order; this shortens logs.
+    """Return the distinct lines of the text, in any order and with digits replaced by zeros; this shortens logs a lot.
 
-    A string without digits and newlines is in the outline if and only if it is in the text.
+    A string without digits and newlines is in the outline if and only if it is in the text (non-ASCII strings: after
+    `in_outline`).
     """
     return "\n".join(set(in_outline(text).split("\n")))
 
 
 def parts_of(text: str, every: AbstractSet[str]) -> dict[Words, str]:
-    """Return the parts of an outline that shapes are searched in, by kind; `every` is the set of all its words."""
+    """Return the parts of an outline by kind; `every` is the set of all its words."""
     words = [word for word in every if len(word) >= LONG]
     dashed = [word for word in words if "-" in word or "_" in word]
     encoded = [word for word in words if "://" not in word]
@@ -104,7 +111,7 @@ _FREE = r"(?<![A-Za-z0-9])"
 
 
 def issued(name: str, marks: str, rest: str, words: Words = "dashed") -> Shape:
-    """Return the shape of a token that begins with one of the marks, which are the prefixes of its issuer."""
+    """Return the shape of a token that starts with one of the issuer's prefixes (`marks`, separated by spaces)."""
     beginnings = marks.split()
     either = "|".join(re.escape(mark) for mark in beginnings)
     pattern = lazy_pattern(f"{_FREE}(?:{either}){rest}")
@@ -112,7 +119,7 @@ def issued(name: str, marks: str, rest: str, words: Words = "dashed") -> Shape:
 
 
 def _shortest(marks: list[str]) -> tuple[str, ...]:
-    """Return the marks that do not start with another mark, which would be found first."""
+    """Return the marks without those that start with another mark, because a search for that one finds them too."""
     return tuple(mark for mark in marks if not any(mark != other and mark.startswith(other) for other in marks))
 
 
@@ -124,9 +131,9 @@ def _occurrences(text: str, mark: str) -> Iterator[int]:
 
 
 _FIRST = r"(?:(?<![\w.-])|(?<=\d-)|(?<=\n-)|(?<![\s\S]{2})(?<=-))"
-"""The start of a command; grep writes a line of context as `file-12-line`, and a diff a removed one as `-line`."""
+"""The start of a command, also in a context line of grep (`file-12-line`) or a removed line of a diff (`-line`)."""
 CHOSEN = r"(?=[^\s\"']{0,200}[\d!@#%^&*+?~,])(?![-$<‹{(\[/])[^\s\"'‹<>|;()`]{6,200}"
-"""A password chosen by a person: six or more characters that are not only letters."""
+"""A password chosen by a human: six or more characters that are not only letters."""
 
 
 TOKEN = r"(?=[^\s\"']{0,200}\d)(?=[^\s\"']{0,200}[A-Za-z])(?![-$<‹{(\[/])[^\s\"'‹<>|;()`:/\\]{10,200}(?![^\s\"'`;|)])"
@@ -134,7 +141,7 @@ TOKEN = r"(?=[^\s\"']{0,200}\d)(?=[^\s\"']{0,200}[A-Za-z])(?![-$<‹{(\[/])[^\s\
 
 
 def of_commands(programs: str, option: str) -> Shape:
-    """Return the shape of an option's value that is a password for these programs."""
+    """Return the shape of the passwords that follow an option of these programs; `programs` are separated by commas."""
     names = programs.split(",")
     either = "|".join(map(re.escape, names))
     pattern = rf"{_FIRST}(?:{either})\b[^\n|;&]{{0,300}}?(?<=\s){option}[\"']?(?P<secret>{CHOSEN})"
@@ -143,7 +150,9 @@ def of_commands(programs: str, option: str) -> Shape:
 
 
 def behind(commands: str, between: str = "", secret: str = "") -> Shape:
-    """Return the shape of a word that follows a command, the command's options and the text `between`."""
+    """Return the shape of a word that follows a command, its options and the text `between`; `commands` are separated
+    by commas.
+    """
     names = commands.split(",")
     either = "|".join(map(re.escape, names))
     pattern = rf"{_FIRST}(?:{either}) +(?:--?[a-z][\w-]*(?:=\S+)? +)*{between}[\"']?(?P<secret>{secret or TOKEN})"

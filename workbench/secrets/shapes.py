@@ -1,4 +1,4 @@
-"""The shapes of keys: those of each issuer, and those that are recognized by a header, a URL or a command."""
+"""The shapes of keys: those with an issuer's prefix, and those recognized by a header, a URL or a command."""
 
 from __future__ import annotations
 
@@ -358,8 +358,8 @@ _SEPARATED = bytes(
 
 
 def names_in(every: AbstractSet[str]) -> AbstractSet[str]:
-    """Return the names of shapes at the end of a word, where a path, a bracket, or `file:12:` of grep may precede the
-    name.
+    """Return which program names of shapes are among the words, also after a path, a bracket, or a prefix of grep such
+    as `file:12:`.
     """
     raw = "\n".join(("", *every)).encode("latin-1").translate(_SEPARATED)
     return _NAMES.intersection(raw.replace(b"0-", b"\n").replace(b"\n-", b"\n").decode("latin-1").split("\n"))

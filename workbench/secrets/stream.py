@@ -1,4 +1,4 @@
-"""Masks secrets in streamed text, also those split between two chunks."""
+"""Masks secrets in streamed text, including those split between chunks."""
 
 from __future__ import annotations
 
@@ -23,11 +23,13 @@ _BLOCK = lazy_pattern(
     re.DOTALL | re.MULTILINE,
 )
 _MARKS = (*(mark for shape in SHAPES if shape.holds for mark in shape.marks), "echo ", "printf ")
-"""Marks of lines that are held until complete; echoed text may be piped into a program as a password."""
+"""Marks of lines that are held back until complete; echoed text may be a password that is piped into a program."""
 
 
 class SecretStream:
-    """Passes on text that can no longer be part of a secret; holds the last word, or a line that may have a secret."""
+    """Passes on text once it can no longer be part of a secret; holds back the last word, or a line that may contain
+    one.
+    """
 
     def __init__(self, secrets: SecretMasker) -> None:
         self._secrets = secrets
@@ -60,7 +62,7 @@ class SecretStream:
         return masked[len(before) :] if masked.startswith(before) else self._secrets.masked(text)
 
     def _cut(self, held: str) -> int:
-        """Return the length of the text that can be passed on: no secret extends across that offset."""
+        """Return how many characters can be passed on, so that no secret is cut at that offset."""
         block = _BLOCK.search(held)
         if block and len(held) - block.start() < _LONGEST_BLOCK:
             return block.start()

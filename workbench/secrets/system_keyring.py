@@ -1,5 +1,6 @@
-"""The system's keyring, through the package `keyring`. Each access has a time limit, because a locked keyring waits for
-its user.
+"""The system's keyring, accessed through the package `keyring`.
+
+Each access has a time limit, because a locked keyring waits for the user to unlock it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ class KeyringUnusable(WorkbenchError):
 
 
 class KeyringLocked(WorkbenchError):
-    """The keyring failed, or nobody unlocked it in time; the message never contains a secret."""
+    """The keyring failed, or was not unlocked in time; the message never contains a secret."""
 
 
 def keyring_is_usable(patience: float = 5.0) -> bool:
@@ -46,12 +47,14 @@ def save_secret(service: str, name: str, secret: str, patience: float = PATIENCE
 
 
 def delete_secret(service: str, name: str, patience: float = PATIENCE) -> None:
-    """Delete a secret from the keyring. Raises KeyringUnusable or KeyringLocked, also if it has none."""
+    """Delete a secret from the keyring. Raises KeyringUnusable or KeyringLocked, the latter also if there is no such
+    secret.
+    """
     _limited(lambda keyring: keyring.delete_password(service, name), patience)
 
 
 def _limited(access: Callable[[Any], _Result], patience: float) -> _Result:
-    """Return the result of an access, made in a thread that is abandoned after `patience` seconds."""
+    """Return the result of `access`, which runs in a thread that is abandoned after `patience` seconds."""
     results: list[_Result] = []
     problems: list[WorkbenchError] = []
 

@@ -1,4 +1,4 @@
-"""The tokens that begin with a prefix of their issuer."""
+"""The shapes of tokens that start with their issuer's prefix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judges which names are those of secrets, and which values look like secrets."""
+"""Judges which names denote secrets, and which values look like secrets."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _KEYS = frozenset({
     *("admin", "webhook", "hmac", "jwt", "subscription", "stream", "ssh", "rsa", "server", "data", "root", "host"),
     *("publishable", "restricted", "live", "preshared", "bot", "user", "project", "write"),
 })  # fmt: skip
-"""Words before `key` that make it a secret; most keys in programs are keys of a table."""
+"""Words that make a following `key` a secret; most other keys in programs are keys of a table."""
 _JOINED = ("password", "passwd", "passphrase", "secret", "token", "apikey")
 """Words that may also be the end of a longer word, as in PGPASSWORD."""
 PHRASES = frozenset({"password", "passwd", "passphrase", "passcode", "pwd", "psk"})
 """Names of secrets that may contain spaces."""
 _HUMAN = PHRASES | {"pass", "pw"}
-"""Names of secrets that people choose, which may be short, plain, or only digits."""
+"""Names of secrets that humans choose, so that values may be short, plain words, or only digits."""
 _OPEN = r"(?:\.\.\.|…|\*\*\*|xxxx|\{\{|\$\{|%\(|\{\w*\}|(?<![a-z0-9])example|placeholder|change_?me|redacted|your[-_])"
 _TEMPLATE = lazy_pattern(_OPEN, re.IGNORECASE)
-"""A part of a value that is meant to be replaced."""
+"""Text that marks a value as a placeholder."""
 _PLACEHOLDER = lazy_pattern(
     r"(?:your|my|the|an?|some|change|replace|insert|enter|put|use|set|new|old|same|no|not|is|has|get|example|sample|dummy"
     r"|fake|test|mock|foo|bar|baz|todo|none|null|nil|true|false|yes|default|optional|required|invalid|valid|missing"
@@ -39,7 +39,7 @@ _PLACEHOLDER = lazy_pattern(
     re.IGNORECASE,
 )
 _DOTTED = lazy_pattern(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\Z|\d+(?:[._-]\d+)+\Z")
-"""An attribute, or a version."""
+"""An attribute access such as `self.token`, or a version number."""
 _IDENTIFIER = lazy_pattern(r"[A-Z][A-Za-z]+\d*(?:[A-Z][a-z0-9]*)+\Z|[a-z]+(?:_[a-z0-9]+)+\Z")
 _QUALIFIED = lazy_pattern(r"[A-Za-z_]\w*(?:(?:\.|::|:|-)[A-Za-z_]\w*)*\Z")
 _NUMBERED = frozenset({
@@ -47,7 +47,7 @@ _NUMBERED = frozenset({
     *("int", "uint", "float", "argon", "pbkdf", "blake", "ip", "ntlm", "aes", "crc", "python", "tls", "ssl", "level"),
     *("web", "secp", "curve", "oauth", "ec", "py", "i", "u", "f", "b", "l", "n", "arm", "win", "rfc", "iso"),
 })  # fmt: skip
-"""Parts of identifiers that precede a number, as in `OAuth2Token` and `Base64Secret`."""
+"""Parts of identifiers that may precede a number, as in `OAuth2Token` and `Base64Secret`."""
 _PATH = lazy_pattern(
     r"(?:~|\.{0,2})/(?:[\w.@ -]+/)*[\w.@ -]*\Z|[A-Za-z]:[\\/]|[\w-]+(?:/[\w.-]+)+\Z"
     r"|\S+\.(?:pem|key|crt|json|ya?ml|txt|py|js|ts|md|html?|toml|cfg|ini|env|sh|so|lock)\Z"
@@ -60,7 +60,7 @@ _PROSE = lazy_pattern(
     r"|passwords?|passphrase|passwd|tokens?|keys?|tests?|skipped|passed)\b",
     re.IGNORECASE,
 )
-"""A word of a sentence or label, which a passphrase seldom has."""
+"""A word of sentences and labels that passphrases seldom contain."""
 _MOST_WORDS = 8
 _DICEWARE = lazy_pattern(r"[a-z]{3,}(?: [a-z]{3,}){3,}\Z")
 """A passphrase of four or more words."""
@@ -72,7 +72,7 @@ _CLASSES = (lazy_pattern("[a-z]"), lazy_pattern("[A-Z]"), lazy_pattern("[0-9]"),
 
 
 def secret_word(name: str) -> str:
-    """Return the word that makes the name a secret's: its last word, or "key" after certain words; otherwise ""."""
+    """Return the word that makes a name a secret's: its last word, or "key" after words such as "api"; otherwise ""."""
     parts: list[str] = [part.lower() for part in _PARTS.findall(name)]
     while parts and (parts[-1].isdigit() or (len(parts) > 1 and parts[-1] in ("data", "base", "hash"))):
         parts.pop()
@@ -89,12 +89,15 @@ def secret_word(name: str) -> str:
 
 
 def is_key_of(word: str) -> bool:
-    """Return whether `key` after this word is the name of a secret."""
+    """Return whether this word followed by `key` is the name of a secret."""
     return word.lower() in _KEYS
 
 
 def looks_secret(value: str, word: str, *, is_quoted: bool, is_variable: bool) -> bool:
-    """Return whether the value looks like a secret rather than a word, path, placeholder or source code."""
+    """Return whether the value looks like a secret rather than a word, path, placeholder or source code.
+
+    `word` is what `secret_word` returned for its name; `is_variable` means that the name is an environment variable's.
+    """
     if len(value) < (6 if word in _HUMAN else 8) or "://" in value:
         return False
     if " " in value:
@@ -108,7 +111,7 @@ def looks_secret(value: str, word: str, *, is_quoted: bool, is_variable: bool) -
 
 
 def _mixes_characters(value: str, word: str, *, is_quoted: bool, is_variable: bool) -> bool:
-    """Return whether a value that is no placeholder and no code has the characters of a secret of this kind."""
+    """Return whether a value that is neither a placeholder nor code has the characters of a secret named by `word`."""
     lower, upper, digit, other = _classes(value)
     has_letters = lower or upper
     if word == "auth":
@@ -122,19 +125,19 @@ def _mixes_characters(value: str, word: str, *, is_quoted: bool, is_variable: bo
 
 
 def is_chosen(value: str, word: str) -> bool:
-    """Return whether the value of a name that ends with this word is random, or CamelCase words that serve as a
-    password.
+    """Return whether the value looks chosen as a secret: it is random, or a password in CamelCase (if `word` allows
+    one).
     """
     return is_random(value) or (word in _HUMAN and _is_in_camel_case(value))
 
 
 def names_itself(value: str, word: str) -> bool:
-    """Return whether the value is an identifier that contains the word that makes the name a secret's."""
+    """Return whether the value is an identifier that contains `word`, as in `password=get_password`."""
     return bool(_QUALIFIED.match(value)) and word in (part.lower() for part in _PARTS.findall(value))
 
 
 def is_random(value: str) -> bool:
-    """Return whether the value is not an ordinary word: letters, digits or special characters alternate in it."""
+    """Return whether the value is no ordinary word or path: letters, digits and special characters alternate in it."""
     if len(value) < 8 or _PLACEHOLDER.match(value) or "://" in value or _PATH.match(value):
         return False
     if _REGULAR_EXPRESSION.search(value):
@@ -148,7 +151,7 @@ def _classes(value: str) -> tuple[bool, ...]:
 
 
 def _is_in_camel_case(value: str) -> bool:
-    """Return whether the value consists of three or more words in CamelCase that name nothing in a program."""
+    """Return whether the value consists of three or more CamelCase words, none of which is usual in programs."""
     if not _HUMPS.match(value):
         return False
     parts = {part.lower() for part in _PARTS.findall(value)}
@@ -156,7 +159,7 @@ def _is_in_camel_case(value: str) -> bool:
 
 
 def _is_a_class(value: str) -> bool:
-    """Return whether the value is in CamelCase and has two or more words of programs."""
+    """Return whether the value is CamelCase with two or more words that are usual in programs, like a class name."""
     words = [part.lower() for part in _PARTS.findall(value)] if value.isalnum() and value[0].isupper() else []
     return sum(len(word) >= 4 and (word in TERMS or word in _WORDS) for word in words) >= 2
 
@@ -166,7 +169,9 @@ def _is_identifier(value: str) -> bool:
 
 
 def _is_noise(value: str) -> bool:
-    """Return whether a long value mixes letters, digits and many other characters, like the salts of WordPress."""
+    """Return whether a long value mixes letters, digits and many other characters, like the salts in a WordPress
+    configuration.
+    """
     others = sum(not sign.isalnum() and not sign.isspace() for sign in value)
     return len(value) >= 40 and all(_classes(value)) and others * 5 >= len(value) and not _TEMPLATE.search(value)
 
@@ -180,7 +185,11 @@ def _is_passphrase(value: str, *, is_quoted: bool, is_variable: bool) -> bool:
 
 
 def _reads_like_code(value: str, word: str, *, is_quoted: bool, is_variable: bool) -> bool:
-    """Return whether the value is a path, a quoted expression, or an identifier; a long one with digits is not."""
+    """Return whether the value is a path, a quoted regular expression, or an identifier.
+
+    A value of 20 characters or more that mixes cases and digits is only code if it is unquoted and looks like a class
+    name.
+    """
     if is_quoted and _REGULAR_EXPRESSION.search(value):
         return True
     if len(value) >= 20 and all(_classes(value)[:3]):
@@ -193,7 +202,7 @@ def _reads_like_code(value: str, word: str, *, is_quoted: bool, is_variable: boo
 
 
 def _names_something(identifier: str, word: str, is_variable: bool) -> bool:
-    """Return whether an identifier is a name of source code rather than a password: its digits belong to a term."""
+    """Return whether an identifier is a name in source code rather than a password, judging by its digits and words."""
     parts = [part.lower() for part in _PARTS.findall(identifier)]
     before = {parts[at - 1] if at else "" for at, part in enumerate(parts) if part.isdigit()}
     is_technical, has_word = before <= _NUMBERED, not _WORDS.isdisjoint(parts)

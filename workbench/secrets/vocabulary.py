@@ -1,4 +1,4 @@
-"""Words that are used in names and labels of programs; a value made of such words is not a password."""
+"""Words that occur in the names and labels of programs; a value made of them is not a password."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TERMS = """
     vault verifier view widget with word wrapper writer xml your
 """
 TERMS = frozenset(_TERMS.split())
-"""Words in the names of classes and enumerations, which a password in CamelCase seldom has."""
+"""Words in the names of classes and enumerations; CamelCase passwords seldom contain them."""
 _LABELS = """
     account adgangskode admin allow always array auto basic bearer bool cipher clear confirm contra create
     credential crypt delete deny digest disab email enab error expire eye field forg generat geslo grant has[lł]o
@@ -35,4 +35,4 @@ _LABELS = """
     wachtwoord warn weak write
 """
 LABELS = lazy_pattern("|".join(_LABELS.split()), re.IGNORECASE)
-"""Parts of plain words that stand for a password in labels, types and settings."""
+"""Parts of plain words that appear in place of a password in labels, types and settings."""

@@ -41,7 +41,7 @@ from workbench.risk.programs.rate import recognizes
 from workbench.risk.word import UNKNOWN
 
 _LONGEST: Final = 20_000
-"""How many characters of a command or of code are examined; a longer one is never rated LOW."""
+"""The number of characters of a command or code that are examined; longer ones are never rated LOW."""
 _CELL_RUNS: Final = lazy_pattern(r"^[ \t]*%(?:run|load|debug|prun)[ \t]+([^\n]+)", re.M)
 _MOST_BASES: Final = 8
 
@@ -56,12 +56,12 @@ def executed_files(
     pending: Mapping[str, str | None] | None = None,
     second: str = "",
 ) -> dict[str, str]:
-    """Return the files that an action starting in `directory` would execute, by path, with a fingerprint of each.
+    """Return the files that an action starting in `directory` would execute: a hash of the content by path.
 
-    A fingerprint is the hash of the file's content, or its stat if that is not read; if the path contains symbolic
-    links, the real path is appended. `parts` are those of the assessment, `text` is the command line, `code` Python
-    code. `pending` contains the future contents of files that earlier actions write. `second` is a further path of the
-    workspace where it runs. Never blocks; if there are more than MOST_FILES files, the result contains NOT_COMPARED.
+    If a path contains symbolic links, the real path is appended to the hash. `parts` are those of the assessment,
+    `text` is the command line, `code` is Python code. `pending` maps files that earlier actions will write to their
+    future contents. `second` is a second path of the workspace, as in some containers. Never blocks; if there are more
+    than MOST_FILES files, the result contains NOT_COMPARED.
     """
     finder = finder_of(parts, workspace, directory, text=text, code=code, pending=pending, second=second)
     _add_near_unknown(finder, parts, directory)
@@ -78,7 +78,7 @@ def finder_of(
     pending: Mapping[str, str | None] | None = None,
     second: str = "",
 ) -> Finder:
-    """Return the finder for an action after its search; the arguments are those of `executed_files`."""
+    """Return the finder that has searched for an action's files; the arguments are those of `executed_files`."""
     text, code = text[:_LONGEST], code[:_LONGEST]
     real = {
         each: real_path(each) for each in {workspace, directory, *(each for part in parts for each in part.directories)}
@@ -109,7 +109,7 @@ def finder_of(
 
 
 def _add_near_unknown(finder: Finder, parts: Sequence[Part], directory: str) -> None:
-    """Add the sources around each program of which nothing is known: it may look for any of them."""
+    """Add the sources around each unknown program, because it may read any of them."""
     for part in parts:
         program = plain_name(part.words[0]) if part.words and part.risk != "LOW" else ""
         if program and "/" not in part.words[0] and not (recognizes(program) or program in table.RECOGNIZED):
@@ -141,7 +141,7 @@ def _set_by_variables(finder: Finder, text: str, start: Bases, modules: Bases) -
 
 
 def _named_anywhere(finder: Finder, parts: Sequence[Part], text: str, bases: Bases) -> None:
-    """Add all files that a line names if one of its commands runs code, because it may load or copy any of them."""
+    """Add all files that a line names if one of its commands may run code, because it may load any of them."""
     programs = [plain_name(part.words[0]) for part in parts if part.words]
     for path in inputs_named(text, programs):
         finder.program(path, bases[:_MOST_BASES], 1)
@@ -163,7 +163,7 @@ def _named_anywhere(finder: Finder, parts: Sequence[Part], text: str, bases: Bas
 
 
 def _named_directories(finder: Finder, words: Sequence[str], bases: Bases) -> None:
-    """Add the files in directories named by a program's arguments, unless the program only reads or moves them."""
+    """Add the files in directories named by a program's arguments, unless the program only reads or moves files."""
     program = plain_name(words[0])
     if program in table.DATA or program in TREE_PROGRAMS or program in table.SCRIPTED or program == "pytest":
         return
@@ -174,14 +174,14 @@ def _named_directories(finder: Finder, words: Sequence[str], bases: Bases) -> No
 
 
 def _is_script(part: Part) -> bool:
-    """Return whether the only command of a line runs a script, whose arguments are usually data."""
+    """Return whether a command runs a script whose arguments are usually data."""
     is_recognized = part.risk != "HIGH" and not part.opaque and not any(UNKNOWN in word for word in part.words)
     runs_script = bool(part.words) and ("/" in part.words[0] or plain_name(part.words[0]) in table.SCRIPTED)
     return is_recognized and runs_script
 
 
 def _runs_something(part: Part) -> bool:
-    """Return whether a command may run code: any that is not LOW and does more than read or move files."""
+    """Return whether a command may run code: it is not LOW, and does more than read or move files."""
     if part.opaque or part.risk == "HIGH":
         return True
     program = plain_name(part.words[0]) if part.words else ""

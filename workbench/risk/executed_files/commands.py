@@ -1,4 +1,4 @@
-"""Finds the files that a command executes or reads as code, by its program and arguments."""
+"""Finds the files that a command executes or reads as code, given its program and arguments."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from workbench.risk.paths import within
 
 _DEEPEST: Final = 6
 _LONGEST: Final = 20_000
-"""How many characters of a command or of code are examined; a longer one is never rated LOW."""
+"""The number of characters of a command or code that are examined; longer ones are never rated LOW."""
 _ASSIGNMENT: Final = lazy_pattern(r"[A-Za-z_]\w*\+?=")
 _CELL_RUNS: Final = lazy_pattern(r"^[ \t]*%(?:run|load|debug|prun)[ \t]+([^\n]+)", re.M)
 _MODULE_FLAGS: Final = frozenset({"-p", "--app", "-A", "--settings", "--plugins", "--load-plugins"})
-"""Options whose value is a module that some programs load, or several with commas."""
+"""Options whose value is a module, or several separated by commas, that some programs load."""
 _VERSION: Final = lazy_pattern(r"[-.]?[\d.]+\Z")
 _RECIPE_MARKS: Final = "@-+"
 _INCLUDES: Final = frozenset({"include", "-include", "sinclude", "import", "mod", "mod?", "import?"})
@@ -49,7 +49,10 @@ _MOST_BASES: Final = 8
 
 
 def command(finder: Finder, words: Sequence[str], bases: Bases, depth: int) -> None:
-    """Add the files that one command executes: its program, and the files that the program reads as code."""
+    """Add the files that one command executes: its program, and the files that the program reads as code.
+
+    `bases` are the directories to which its names may be relative; `depth` is the distance from the command line.
+    """
     words = [word for word in words if not is_redirect(word)]
     while words and (_ASSIGNMENT.match(words[0]) or words[0].lstrip(_RECIPE_MARKS) == ""):
         words = words[1:]
@@ -133,7 +136,7 @@ def _run_where_matched(rest: list[str]) -> Iterator[str]:
 
 
 def _interpreted(finder: Finder, program: str, rest: list[str], bases: Bases, depth: int) -> None:
-    """Add the script of an interpreter and the files that its flags load; the script's own arguments are ignored."""
+    """Add an interpreter's script and the files that its flags load; the script's own arguments are ignored."""
     kind = table.kind_of(program)
     values = table.SCRIPTED[program]
     words = iter(rest)
@@ -158,7 +161,9 @@ def _interpreted(finder: Finder, program: str, rest: list[str], bases: Bases, de
 
 
 def _command_of(flag: str, words: Iterator[str], kind: Kind) -> str:
-    """Return the command line after a flag such as `-c`; flags of shells and the names of options may precede it."""
+    """Return the command line that belongs to a flag such as `-c`, skipping a shell's other flags and names of
+    options.
+    """
     word = flag
     while kind == "shell" and word[:1] in {"-", "+"}:
         for _ in range(len(re.findall("[oO]", word)) if word[1:2] != "-" else 0):
@@ -177,7 +182,9 @@ def _libraries(finder: Finder, program: str, rest: list[str], bases: Bases, dept
 
 
 def _class_path(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
-    """Add the classes and archives that Java would load: those of its path, or else the tree in which it starts."""
+    """Add the classes and archives that Java would load: those of its class path, or else the tree in which it
+    starts.
+    """
     has_path = False
     for word, following in _with_next(rest):
         flag, equals, value = word.partition("=")
@@ -189,9 +196,7 @@ def _class_path(finder: Finder, rest: list[str], bases: Bases, depth: int) -> No
 
 
 def _compiler(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
-    """Add the files that a compiler takes from directories that its options name: programs of its own, headers,
-    libraries.
-    """
+    """Add what a compiler loads from directories named by its options: its own programs, headers and libraries."""
     for word, following in _with_next(rest):
         if not (match := table.COMPILER_FLAGS.fullmatch(word)):
             continue
@@ -253,7 +258,7 @@ def _inline(finder: Finder, code: str, bases: Bases, depth: int, kind: Kind) -> 
 
 
 def _wrapped(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
-    """Add the command among the arguments of a wrapper; several may be tried, because not all flags are known."""
+    """Add the command among a wrapper's arguments; several words are tried, because not all flags are known."""
     for at, word in enumerate(rest[:12]):
         if " " in word and depth < _DEEPEST:  # env -S 'program word', watch 'program word'
             _inline(finder, word.removeprefix("-S").removeprefix("--split-string="), bases, depth + 1, "shell")
@@ -276,7 +281,7 @@ def _flag_files(finder: Finder, rest: list[str], bases: Bases, depth: int) -> No
 
 
 def _tree(finder: Finder, program: str, rest: list[str], bases: Bases, depth: int) -> None:
-    """Add the script of a runner, then the tree of a build, although not every file of it will run."""
+    """Add the script that a runner gets, then the tree of a build program, although not every file of it will run."""
     for word in filter(_SCRIPT_NAME.fullmatch, rest[:20] if program in {*table.RUNNERS, "go"} else ()):
         finder.program(word, bases, depth, "other")
     if is_tree_program(program, rest):
@@ -287,7 +292,9 @@ _SCRIPT_NAME: Final = lazy_pattern(r"[^-].*\.(?:py|[mc]?[jt]s|rb|pl|sh|bash|php|
 
 
 def _unknown(finder: Finder, program: str, rest: list[str], bases: Bases, depth: int) -> None:
-    """Add, for any other program, the files that it looks for, and operands that are scripts or executable."""
+    """Add, for a program without a rule of its own, the files that it looks for, and operands that are scripts or
+    executable.
+    """
     _looked_for(finder, program, rest, bases, depth)
     add_settings(finder, program, bases, depth)
     _libraries(finder, program, rest, bases, depth)
@@ -312,7 +319,9 @@ def _unknown(finder: Finder, program: str, rest: list[str], bases: Bases, depth:
 
 
 def _runs_another(finder: Finder, word: str, behind: list[str], bases: Bases, depth: int) -> bool:
-    """Add the files that an argument of a runner may start; return True if it is a program with known arguments."""
+    """Add the files that an argument of a runner may start; return True if the argument is a program with known
+    arguments.
+    """
     if word.startswith("-") or _ASSIGNMENT.match(word) or depth >= _DEEPEST:
         return False
     if word in table.SCRIPTED:
@@ -354,7 +363,9 @@ def _looked_for(finder: Finder, program: str, rest: list[str], bases: Bases, dep
 
 
 def _named_modules(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
-    """Add the modules named by options, such as `flask --app` and `pytest -p`, or in their code (`--init-hook`)."""
+    """Add the modules named by options such as `flask --app` and `pytest -p`, and those in the code of
+    `--init-hook`.
+    """
     for word, value in _with_next(rest):
         flag, equals, inline = word.partition("=")
         if flag in _MODULE_FLAGS:
@@ -365,7 +376,7 @@ def _named_modules(finder: Finder, rest: list[str], bases: Bases, depth: int) ->
 
 
 def _package_scripts(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
-    """Add the files executed by the package.json scripts that a call of a package manager runs."""
+    """Add the files executed by those scripts in package.json that a package manager's command runs."""
     plain = [word for word in rest if not word.startswith("-")]
     verb = plain[0] if plain else ""
     expected = set(table.LIFECYCLE.get(verb, ()))
@@ -386,7 +397,7 @@ def _package_scripts(finder: Finder, rest: list[str], bases: Bases, depth: int) 
 
 
 def _git(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
-    """Add the settings of git, the hooks that a verb runs, and the commands among the arguments of some verbs."""
+    """Add git's settings, the hooks of the repository, and the commands among the arguments of some verbs."""
     add_git_settings(finder, bases, depth)
     add_hooks(finder, bases, depth)
     add_git_directories(finder, rest, bases, depth)
@@ -425,13 +436,13 @@ def _with_next(words: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def plain_name(name: str) -> str:
-    """Return the name of a program without its directory and its version: `python` for `/usr/bin/python3.12`."""
+    """Return the name of a program without its directory and version: `python` for `/usr/bin/python3.12`."""
     name = name.rpartition("/")[2].removesuffix(".exe")
     return name if name in table.RECOGNIZED else _VERSION.sub("", name) or name
 
 
 def working_directories(finder: Finder, rest: Sequence[str], bases: Bases) -> Iterator[str]:
-    """Yield the working directories set by flags."""
+    """Yield the working directories that flags in `rest` set."""
     for word, value in _with_next(rest):
         flag, equals, inline_value = word.partition("=")
         name = inline_value if equals else value

@@ -1,7 +1,7 @@
-"""Programs that only read or move data, and the options that let a file control what they do.
+"""The options that let a file control what a program does that otherwise only reads or moves data.
 
-`wget URL` downloads a URL that the line shows; `wget -i LIST` downloads whatever the list contains at that time. Such a
-line is bound to its files like one that runs a script.
+`wget URL` downloads a URL that the line shows; `wget -i LIST` downloads whatever the list contains at that time. The
+approval of such a line is bound to its files, as if it ran a script.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _FLAGS: Final[dict[str, re.Pattern[str]]] = {
     "split": lazy_pattern(r"--filter\b"),
     "gh": lazy_pattern(r"(?:--input|-F|--field|--body-file|--notes-file|-T)\b"),
 }
-"""Options whose file controls what the program reads, sends or writes."""
+"""Options, by program, whose file controls what the program reads, sends or writes."""
 _ALWAYS: Final = words("patch unzip 7z cpio bsdtar bc dc")
-"""Programs whose operands or input determine the files that they write, or what they calculate or run."""
+"""Programs whose operands or input determine which files they write, or what they calculate or run."""
 _GIT_READS: Final = words(
     "apply am checkout-index update-index fast-import unbundle mktree unpack-objects send-email --stdin "
     "--pathspec-from-file filter-repo replay"
@@ -55,7 +55,7 @@ _SHORT: Final = {
     "curl": "K",
     **dict.fromkeys(("tar", "gtar", "bsdtar"), "TX"),
 }
-"""Letters of options whose value is a file with a list or settings, or with a commit message, by program."""
+"""Letters of options whose value is a file with a list, settings or a commit message, by program."""
 _INPUT: Final = lazy_pattern(r"(?<!<)<(?![<(&])\s*[\"']?([^\s\"'<>|;&()]+)")
 _FED: Final = lazy_pattern(r"([^|;&\n]{1,300})\|(?!\|)")
 _SUBSTITUTED: Final = lazy_pattern(r"(?:\$\(|`)\s*(?:<|(?:cat|head|tail|sort|grep|tac|uniq|shuf)\b)([^)`|;&\n]*)")
@@ -67,9 +67,7 @@ _TAKES_INPUT: Final = words(
 
 
 def is_steered(program: str, rest: Sequence[str]) -> bool:
-    """Return whether a named file or the input controls what a program does, for programs that otherwise only read or
-    move data.
-    """
+    """Return whether a named file or the input controls what a program does that otherwise only reads or moves data."""
     if program in _ALWAYS:
         return True
     if program == "git":
@@ -82,7 +80,7 @@ def is_steered(program: str, rest: Sequence[str]) -> bool:
 
 
 def lists_named(program: str, rest: Sequence[str]) -> Iterator[str]:
-    """Yield the arguments naming files from which the program reads a list, settings or a message."""
+    """Yield the arguments that name files from which the program reads a list, settings or a message."""
     letters = _SHORT.get(program, "")
     for word, following in pairwise((*rest, "")):
         if program == "gh" and "=@" in word:

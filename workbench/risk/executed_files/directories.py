@@ -1,4 +1,4 @@
-"""Walks a project's directories, up to a number of entries, without those that builds and package managers create."""
+"""Walks a project's directories, up to a number of entries, skipping those that package managers and tools create."""
 
 from __future__ import annotations
 
@@ -11,15 +11,19 @@ from workbench.lazy_pattern import lazy_pattern
 
 _PASSED_OVER: Final = lazy_pattern(r"(?:\.(?:git|hg|jj|svn)|\.venv|venv|node_modules|__pycache__|\..*cache)\Z")
 _OUTPUTS: Final = frozenset({"build", "dist", "target", "out"})
-"""Directories that usually hold what a build creates, but sometimes sources or the build's own program."""
+"""Directories that usually contain what a build creates, but sometimes sources or the build's own program."""
 _MOST_OUTPUTS: Final = 4_000
-"""How many entries of such directories are examined, after everything else."""
+"""The number of entries to examine in such directories, after everything else."""
 _STEP: Final = 200
-"""If the budget ends within a directory, the number of its files that are used is a multiple of this."""
+"""If the budget runs out within a directory, the number of its files that are used is rounded down to a multiple of
+this.
+"""
 
 
 def files_under(top: str, pending: Mapping[str, str | None], budget: Iterator[int]) -> Iterator[str]:
-    """Yield the files below a directory, including those that earlier actions will write."""
+    """Yield the files below a directory, including those that earlier actions will write; each entry consumes the
+    budget.
+    """
     for directory, names in _listed(top, budget):
         yield from (f"{directory}/{name}" for name in names)
     yield from (path for path in pending if path.startswith(f"{top}/"))
@@ -31,7 +35,7 @@ def directories_under(top: str, budget: Iterator[int]) -> Iterator[str]:
 
 
 def _listed(top: str, budget: Iterator[int]) -> Iterator[tuple[str, list[str]]]:
-    """Yield each directory with the names of its files, outputs of builds last and with a budget of their own."""
+    """Yield each directory with the names of its files; build outputs come last and have a budget of their own."""
     outputs: list[str] = []
     yield from _walk(deque([top]), budget, outputs)
     yield from _walk(deque(outputs), iter(range(_MOST_OUTPUTS)))

@@ -37,9 +37,9 @@ LOADED_ENDINGS: Final = (
     "", ".bash", ".pm", ".js", ".ts", ".mjs", ".cjs", ".tsx", ".jsx", ".rb", ".php", ".pl", ".lua", ".jq", ".awk",
     ".so", "/index.js", "/index.ts",
 )  # fmt: skip
-"""Endings that may be omitted from the name of a loaded file."""
+"""Endings that may be omitted when a file is loaded by name."""
 _LIBRARY: Final = sys.stdlib_module_names - {"__main__", "antigravity", "idlelib", "imp", "lib2to3", "test", "this"}
-"""The modules of Python's library that other modules import."""
+"""The modules of Python's standard library that other modules import."""
 _NODE_ENDINGS: Final = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx")
 CommandReader: TypeAlias = Callable[["Finder", Sequence[str], Bases, int], None]
 
@@ -50,45 +50,48 @@ class Finder:
     def __init__(
         self, workspace: str, search: Bases, pending: Mapping[str, str | None], command: CommandReader
     ) -> None:
-        """`search` lists directories with programs; `command` adds the files that one command of a script executes."""
+        """`search` lists directories of programs; `command` adds the files that one command of a script executes.
+
+        `pending` maps paths that earlier actions will write to their future text.
+        """
         self.files: dict[str, str] = {}
         self.scripts: dict[str, tuple[Kind, int]] = {}
         """Language and depth (distance from the command line) of files that contain commands or code, by path."""
         self.is_cut = False
         """Whether a limit was reached, so some files that may run are missing."""
         self.is_script_cut = False
-        """Whether some of the missing files are scripts, not only part of a build's tree."""
+        """Whether some of the missing files may be scripts, instead of only sources in a build's tree."""
         self.in_tree = False
-        """Whether the files being added are only part of a build's tree, so they will not necessarily run."""
+        """Whether the files being added are sources in a build's tree, which will not necessarily run."""
         self.lines: list[tuple[str, str]] = []
         """Command lines in settings that will run, each with the path of the settings."""
         self.targets: list[str] = []
-        """The requested targets of recipes, as in `make test`."""
+        """The requested targets of a recipe file, as in `make test`."""
         self.workspace = workspace
         self.pending = pending
         self.lookup = Lookup(pending, self.cut)
         self._followed: dict[tuple[str, Kind], bool] = {}
-        """The added files, each with whether it is only part of a build's tree so far."""
+        """The added files, each with whether it was added only as part of a build's tree."""
         self.search = search
         self.searched: set[tuple[str, str]] = set()
-        """Names of programs that have been looked for, each with the starting directory."""
+        """The names of programs that have been looked for, each with the directory of the search."""
         self._command = command
         self._site_packages: dict[str, Bases] = {}
 
     def cut(self, *, is_code: bool = True) -> None:
-        """Record that a limit was reached; `is_code` is false if the files beyond it may be data instead of code."""
+        """Record that a limit was reached; `is_code` is False if the files beyond it may be data."""
         self.is_cut = True
         self.is_script_cut |= is_code and not self.in_tree
 
     def program(self, name: str, bases: Bases, depth: int, kind: Kind = "") -> bool:
-        """Add the files with this name and the files that those name; return whether any exist."""
+        """Add the files with this name, and the files that they name in turn; return whether any exist."""
         result = list(self.lookup.perhaps_at(name, bases, kind))
         for path in result:
             self.add(path, bases, depth, kind)
         return bool(result)
 
     def add(self, path: str, bases: Bases, depth: int, kind: Kind = "") -> None:
-        """Add one file and the files that it names; system files are added only if a link leads to them."""
+        """Add one file and the files that it names; system files are added only if a link outside leads to them."""
         was_in_tree = self._followed.get((path, kind))
         if was_in_tree is not None and (self.in_tree or not was_in_tree):
             return
@@ -168,11 +171,15 @@ class Finder:
         self.program(f"{name.replace('.', '/')}/__main__.py", installed, depth, "python")
 
     def _follow_commands(self, source: ScannedFile, bases: Bases, both: Bases, depth: int) -> None:
-        """Add the files that a script's commands execute in its start directory, its own, or one it changed to."""
+        """Add the files that a script's commands execute, started in `bases`, in its own directory, or in one it
+        changes to.
+        """
         self.commands(source.commands, bases, both, depth)
 
     def commands(self, commands: Iterable[Sequence[str]], start: Bases, bases: Bases, depth: int) -> None:
-        """Add the files that several commands, in this order, execute; `cd` leads from `start` to another directory."""
+        """Add the files that several commands execute in this order; a `cd`, relative to `start`, adds to the
+        directories.
+        """
         for words in commands:
             if words[0] in {"cd", "pushd"} and len(words) > 1:
                 bases = (*bases, *self.lookup.directories_at(words[-1], start))[:_MOST_BASES]
@@ -191,7 +198,7 @@ class Finder:
         return tuple(islice(filter(self._is_directory, dict.fromkeys(paths)), _MOST_BASES))
 
     def module(self, name: str, bases: Bases, depth: int) -> None:
-        """Add the files of a module below the bases, including its parent packages."""
+        """Add the files of a module below the bases, including its parent packages; leading dots make it relative."""
         if has_unknown(name):
             self.program(f"{name.replace('.', '/')}.py", bases, depth, "python")
             return
@@ -211,9 +218,9 @@ class Finder:
                     return
 
     def shadowing(self, directory: str, depth: int) -> None:
-        """Add the modules in a directory that Python imports rather than those of its library or of installed packages.
+        """Add the modules in a directory that shadow those of Python's library or of installed packages.
 
-        The directory of a script, or the one in which a module or code starts, is searched first.
+        Python searches the directory of a script, or the one in which a module or code is started, first.
         """
         installed = {name for each in self._installed(f"{self.workspace}/x") for name in self.lookup.entries(each)}
         for name in sorted(self.lookup.entries(directory)):

@@ -1,4 +1,4 @@
-"""Find the files of packages that are installed in a workspace: in node_modules, and in environments of Python."""
+"""Finds the files of packages that are installed in a workspace, in node_modules or in Python environments."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_TARGETS: Final = 20
 
 
 def settings_of(path: str, pending: Mapping[str, str | None]) -> dict[str, Any]:
-    """Return the content of a package.json; empty if it cannot be read."""
+    """Return the content of a package.json; empty if it cannot be read. `pending` contains future texts, by path."""
     text = pending.get(path)
     try:
         if text is None:
@@ -37,8 +37,8 @@ def settings_of(path: str, pending: Mapping[str, str | None]) -> dict[str, Any]:
 def settings_around(path: str) -> Iterator[str]:
     """Yield the paths of files that control what the program at a path does.
 
-    For a file in node_modules, these are each package.json from its directory up to its package's; for a program of a
-    Python environment, `pyvenv.cfg`, which names the directory of the standard library.
+    For a file in node_modules, these are each package.json from its directory up to the package's own; for a program in
+    a Python environment, `pyvenv.cfg`, which names the directory of the standard library.
     """
     if path.rpartition("/")[0].endswith(("/bin", "/Scripts")):
         yield f"{path.rpartition('/')[0].rpartition('/')[0]}/pyvenv.cfg"
@@ -50,7 +50,7 @@ def settings_around(path: str) -> Iterator[str]:
 
 
 def node_package(name: str, directory: str, workspace: str) -> str:
-    """Return the directory of the package that Node.js finds for a name; empty if the workspace has none."""
+    """Return the directory of the package that Node.js finds for a name; empty if there is none in the workspace."""
     match = _NAME.match(name)
     if match is None or name.startswith("."):
         return ""

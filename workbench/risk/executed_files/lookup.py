@@ -1,6 +1,4 @@
-"""Looks up names on disk for one action, within limits: exact names, globs, and names with parts that the shell fills
-in.
-"""
+"""Looks up names on disk for one action, within limits: exact names, globs, and names that the shell completes."""
 
 from __future__ import annotations
 
@@ -21,12 +19,12 @@ from workbench.risk.word import UNKNOWN
 Bases: TypeAlias = tuple[str, ...]
 """Directories to which a name may be relative."""
 _MOST_STEPS: Final = 4_000
-"""How many names are looked up on disk for one action."""
+"""The number of names that are looked up on disk for one action."""
 _MOST_DIRECTORIES: Final = 12
 _MOST_MATCHES: Final = 60
 _MOST_ENTRIES: Final = 1_000
 _MOST_WALKED: Final = 2_000
-"""How many directory entries are examined for a partly unknown name."""
+"""The number of directory entries that are examined for a partly unknown name."""
 _ALWAYS_THERE: Final = frozenset({"", ".", ".."})
 SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt", "/sys", "/proc", "/dev", "/nix", "/System")
 VARIABLE_DIRECTORY: Final = lazy_pattern(r"\$(?:\{[^}]*\}|\(\w+\)|\w+|@)/(?=.)")
@@ -40,10 +38,10 @@ class Lookup:
     def __init__(self, pending: Mapping[str, str | None], cut: Callable[[], None]) -> None:
         """`pending` maps paths that earlier actions will write to their future text."""
         self.values: tuple[str, ...] = ()
-        """Words of the line that a variable in a name may hold."""
+        """Words of the line that may be the value of a variable in a name."""
         self.pending = pending
         self.own_name: Callable[[str], str] = lambda path: path
-        """Returns the path on this machine of an absolute path where the action runs."""
+        """Returns the path on this machine of a path as it is where the action runs, such as in a container."""
         self._cut = cut
         self._steps = iter(range(_MOST_STEPS))
         self._entries: dict[str, frozenset[str]] = {}
@@ -87,10 +85,11 @@ class Lookup:
                 self._cut()
 
     def perhaps_at(self, name: str, bases: Bases, kind: Kind = "") -> Iterator[str]:
-        """Yield the paths of existing files with this name, or with one that it may become once the shell fills in the
-        rest.
+        """Yield the paths of existing files with this name, or with a name that it may become when the shell expands
+        it.
 
-        If no part of the name is known, these are the scripts in the directory and below it, and the programs in it.
+        If no part of the name is known, these are the scripts in and below the directory, and the executable files in
+        it.
         """
         if not has_unknown(name):
             yield from self.at(name, bases)
@@ -103,7 +102,7 @@ class Lookup:
                 yield from self.at(pattern, bases[:1]) if "**/" in pattern else ()
 
     def directories_at(self, name: str, bases: Bases) -> Bases:
-        """Return the directories that a name may mean below the bases once the shell fills in the rest."""
+        """Return the directories that a name may mean, relative to the bases, when the shell expands it."""
         if not has_unknown(name):
             return tuple(os.path.normpath(os.path.join(base, name)) for base in bases[:2])  # noqa: PTH118 - strings
         result: dict[str, None] = {}
@@ -133,7 +132,9 @@ class Lookup:
             self._cut()
 
     def may_have(self, name: str, bases: Bases) -> bool:
-        """Return whether a file with this name may exist below one of the bases; a cheap check."""
+        """Return whether a file with this name may exist below one of the bases; a quick check that may be wrong if
+        True.
+        """
         if not name or name.startswith("/"):
             return bool(name) and not name.startswith(SYSTEM)
         first = name.partition("/")[0]

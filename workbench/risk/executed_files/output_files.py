@@ -1,6 +1,6 @@
-"""Names of files that tests and other tools write as their results, and that no program loads unless it is told to.
+"""Names of files that tests and other tools write as results, and that no program loads unless told to.
 
-Such a file is bound to a question only if the command, or a file that the command runs, names it.
+An approval is bound to such a file only if the command, or a file that it runs, names it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Final
 from workbench.lazy_pattern import lazy_pattern
 
 _MORE: Final = r"(?:[-_.](?:final|summary|reports?|results?|unit|integration|e2e|merged|total|\d+))*"
-"""What may follow in a name; other words, such as `config`, may be those of settings."""
+"""Words that may be added to the name of a result; other words, such as `config`, may belong to settings."""
 _TOOLS: Final = (
     r"(?:tests?|unit|integration|e2e|pytest|jest|vitest|mocha|phpunit|cypress|playwright|coverage|lint|eslint|stylelint|"
     r"ruff|flake8|pylint|mypy|pyright|bandit|semgrep|trivy|phpstan|rubocop|safety|audit|bench(?:mark)?s?|"
@@ -27,19 +27,19 @@ _WHERE_STARTED: Final = lazy_pattern(
     r"reports?\.(?:xml|json|html?|txt)|results?\.(?:xml|html?|txt)|pytest\.(?:xml|html)"
     r"|(?:(?:test|build|run|lint|pytest|npm)[-_]?)?(?:output|out|logs?|stdout|stderr|errors?|trace)\.txt"
 )
-"""Names for results only in the directory in which a program starts; elsewhere they may be anything."""
+"""Names that denote results only in the directory in which a program starts; elsewhere they may be anything."""
 _DIRECTORIES: Final = (
     "/htmlcov/", "/lcov-report/", "/.nyc_output/", "/test-results/", "/playwright-report/", "/allure-results/",
     "/allure-report/", "/surefire-reports/", "/failsafe-reports/",
 )  # fmt: skip
-"""Directories of results; data in them counts as results, whatever its name."""
+"""Directories of results; data files in them are results, whatever their names."""
 _DATA: Final = (".json", ".xml", ".html", ".txt", ".css", ".info")
 _SCRIPTS: Final = lazy_pattern(r"coverage_html(?:_cb_[0-9a-f]+)?\.js|(?:prettify|sorter|block-navigation)\.js")
-"""Scripts of the pages in which coverage is shown."""
+"""Scripts of coverage report pages."""
 
 
 def is_output(path: str, start: str) -> bool:
-    """Return whether a file has the name of a result; `start` is the directory in which the program starts."""
+    """Return whether a file's name is that of a result; `start` is the directory in which the program starts."""
     directory, _, name = path.rpartition("/")
     if _ANYWHERE.fullmatch(name):
         return True

@@ -22,9 +22,9 @@ SCRIPTED: Final[dict[str, frozenset[str]]] = {
     **dict.fromkeys(words("Rscript julia swipl octave groovy scala elixir racket sbcl"), frozenset()),
     **dict.fromkeys(words("osascript pwsh irb clojure clj nu escript"), frozenset()),
 }
-"""Interpreters that run their first operand, with the flags whose value is neither code nor the script."""
+"""Interpreters that run their first operand, with those flags whose value is neither code nor the script."""
 NAMES_OPTION: Final = lazy_pattern(r"[-+][a-zA-Z]*[oO][a-zA-Z]*")
-"""Flags of shells that the name of an option follows, as in `-euo pipefail`."""
+"""Flags of shells that are followed by the name of an option, as in `-euo pipefail`."""
 VERBS: Final = {"deno": words("run test task serve bench"), "bun": words("run test x exec"), "node": words("inspect")}
 """Verbs that may precede the script."""
 INLINE: Final[dict[Kind, re.Pattern[str]]] = {
@@ -51,7 +51,7 @@ CLASS_PATH_FLAGS: Final = words(
     "-cp -classpath --class-path -p --module-path --upgrade-module-path --patch-module -Xbootclasspath "
     "-Djava.class.path"
 )
-"""Options that name the path of directories and archives from which the programs in CLASS_PATHS load classes."""
+"""Options that name the class path: directories and archives from which the programs in CLASS_PATHS load classes."""
 COMPILERS: Final = words("cc c++ gcc g++ clang clang++ gfortran tcc nvcc ld icx icpx")
 COMPILER_FLAGS: Final = lazy_pattern(r"-(B|I|L|F|iquote|isystem|idirafter|isysroot)(.*)", re.DOTALL)
 COMPILER_FILES: Final = {
@@ -61,9 +61,9 @@ COMPILER_FILES: Final = {
     "F": (),
     "i": (),
 }
-"""The files that a compiler takes from a directory, by the first letter of the option that names the directory."""
+"""The files that a compiler loads from a directory, by the first letter of the option that names the directory."""
 TREE_SCRIPTS: Final = words("manage.py setup.py noxfile.py tasks.py conanfile.py waf artisan console rails spark yii")
-"""Scripts that load modules of their project without naming them."""
+"""Scripts that load modules of their project that they do not name."""
 MOVES: Final = words("cd pushd")
 """Commands that change the working directory to their last operand."""
 WRAPPERS: Final = words(
@@ -224,7 +224,7 @@ LOOKED_FOR: Final[dict[str, tuple[str, ...]]] = {
         ("package.json",),
     ),
 }
-"""Files that programs look for in their working directory and its parents."""
+"""Files that programs look for in their working directory and its parents, by program."""
 SAME: Final = {
     **dict.fromkeys(("docker-compose", "podman", "podman-compose", "nerdctl", "buildah"), "docker"),
     **dict.fromkeys(("py.test", "pytest-3"), "pytest"),
@@ -246,9 +246,9 @@ _NODE_SETTINGS: Final = (
     "*.config.*", "*.conf.?[st]", ".*rc", ".*rc.*", "codegen.*", "cucumber.*", ".storybook/*", ".ladle/*",
     ".changeset/*", ".expo/*",
 )  # fmt: skip
-"""Globs of the settings of programs of Node.js, most of which are code, or name modules that are loaded."""
+"""Globs of settings files of Node.js programs; most are code, or name modules to load."""
 RUNS_OPERANDS: Final = words("ansible-playbook crontab at batch snakemake psql packer nomad")
-"""Programs that run the content of their operands, whatever the files are named."""
+"""Programs that run the content of the files that their operands name, whatever the names are."""
 COPIES: Final = words("cp mv rsync ln install scp tar zip")
 """Programs that copy or move files."""
 OF_MEMBERS: Final = words("-w --workspace --workspaces -ws -r --recursive --filter -F workspace workspaces foreach")
@@ -291,7 +291,7 @@ LIFECYCLE: Final = {
         ("pack", "publish"), ("prepack", "prepare", "prepublishOnly", "postpack", "publish", "postpublish")
     ),
 }
-"""The package.json scripts that a verb of the package manager runs."""
+"""The package.json scripts that a verb of a package manager runs, by verb."""
 DIRECTORY_FLAGS: Final = words(
     "-C --prefix --cwd --dir --directory --project-directory --rootdir --manifest-path -d --chdir"
 )
@@ -307,9 +307,9 @@ FILE_FLAGS: Final = words(
 )
 """Flags whose value is a file that is read as code."""
 BESIDE: Final = ("node_modules/.bin", ".venv/bin", "venv/bin", "env/bin", ".env/bin", "bin", "vendor/bin", "scripts")
-"""Directories of a workspace that are often in its shell's PATH."""
+"""Directories of a workspace that are often on its shell's PATH."""
 RECOGNIZED: Final = frozenset({*SCRIPTED, *WRAPPERS, *RUNNERS, *DATA, *LOOKED_FOR, *SAME, *PATTERNS, "awk", "sed"})
-"""Programs whose arguments are known, whatever directory they are in."""
+"""Programs whose arguments are known, wherever the program is."""
 
 
 def values_of(arguments: Sequence[str], flags: Collection[str]) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Project files that a program may read as code although no argument names them as code.
 
-These are the sources that a build or a test run uses, settings named after the program, and every other file that the
+These are the sources of a build or a test run, settings files named after the program, and all other files that the
 command line mentions.
 """
 
@@ -26,11 +26,11 @@ from workbench.risk.executed_files.source import CODE_ENDINGS, commands_in, path
 from workbench.risk.paths import within, words
 
 _MOST_TREE_ENTRIES: Final = 20_000
-"""How many directory entries are examined for the sources of a build."""
+"""The number of directory entries that are examined for the sources of a build."""
 _MOST_NEARBY_ENTRIES: Final = 4_000
 _MOST_DIRECTORY_ENTRIES: Final = 2_000
 _MOST_TREE_FILES: Final = 200
-"""How many files of a tree are hashed individually; the others share one hash."""
+"""The number of files of a tree that are hashed individually; the others share one hash."""
 REST: Final = "/…"
 """The end of the path under which the other files of a tree share one hash."""
 _MOST_NAMED: Final = 300
@@ -38,18 +38,20 @@ DATA_ENDINGS: Final = (
     ".log", ".csv", ".tsv", ".parquet", ".db", ".sqlite", ".sqlite3", ".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf",
     ".mp3", ".mp4", ".wav", ".avi", ".mov", ".pyc", ".md", ".rst", ".txt~",
 )  # fmt: skip
-"""Endings of files that are rarely code and change often; an interpreter's script counts anyway."""
+"""Endings of files that are rarely code and change often; the script of an interpreter is included anyway."""
 _TRANSIENT: Final = (
     *DATA_ENDINGS, ".o", ".out", ".swp", ".swx", ".tmp", "~", ".coverage", ".DS_Store", ".lock", ".pid", ".sock",
     "-wal", "-shm", "-journal",
 )  # fmt: skip
-"""Endings of files that are rarely read by convention either; editors and tests write some of them at any time."""
+"""Endings of files that programs rarely read without being told to; editors and tests write some of them at any
+time.
+"""
 _PROSE: Final = lazy_pattern(
     r"(?:readme|licen[cs]e|copying|copyright|authors|contributors|contributing|changelog|changes|news|notice|todo|"
     r"notes?|codeowners|maintainers|thanks|faq|security|code_of_conduct)(?:[.-]\w+)?\Z",
     re.IGNORECASE,
 )
-"""Names of files that people read, whatever their ending."""
+"""Names of documents for human readers, with any ending."""
 _TREE_ENDINGS: Final = (
     *CODE_ENDINGS,
     *(
@@ -166,7 +168,7 @@ def is_tree_program(program: str, rest: Sequence[str]) -> bool:
 
 
 def add_nearby(finder: Finder, rest: Sequence[str], bases: Bases) -> None:
-    """Add the nearest source files for a program that may read any of them, or none."""
+    """Add the nearest source files, for an unknown program that may read any of them."""
     was_cut = finder.is_cut
     add_tree(finder, rest, bases, 0, entries=_MOST_NEARBY_ENTRIES)
     finder.is_cut = was_cut
@@ -175,7 +177,7 @@ def add_nearby(finder: Finder, rest: Sequence[str], bases: Bases) -> None:
 def add_tree(finder: Finder, rest: Sequence[str], bases: Bases, depth: int, *, entries: int = 0) -> None:
     """Add the sources below the working directory, and below directories that arguments name.
 
-    `entries` is the number of directory entries that are examined, if not the default.
+    `entries` is the number of directory entries to examine; 0 means the default.
     """
     directory = bases[0]
     named = [path for word in rest if not word.startswith("-") for path in _directories(word, directory)]
@@ -202,9 +204,9 @@ def add_tree(finder: Finder, rest: Sequence[str], bases: Bases, depth: int, *, e
 
 
 def _may_be_code(path: str, top: str) -> bool:
-    """Return whether a program that works on a tree may read a file of it as code, going by its name.
+    """Return whether a program that works on a tree may read a file of it as code, judging by its name.
 
-    Programs look for files without an ending everywhere, and for files of any name where they are started.
+    Files without an ending may be code anywhere, and files of any name in the directory where the program is started.
     """
     directory, _, name = path.rpartition("/")
     if path.lower().endswith(_TREE_ENDINGS) or path.endswith(_TREE_ENDINGS):
@@ -213,15 +215,17 @@ def _may_be_code(path: str, top: str) -> bool:
 
 
 def _state(finder: Finder, path: str) -> bytes:
-    """Return the path, size, times and inode of one file of a large tree; empty if an earlier action writes it."""
+    """Return a line that identifies the state of one file in a large tree; empty if an earlier action will write the
+    file.
+    """
     source = None if path in finder.pending else state_of(path)
     return f"{path}\0{source.digest}\n".encode(errors="surrogateescape") if source else b""
 
 
 def add_git_settings(finder: Finder, bases: Bases, depth: int, git_directory: str = ".git") -> None:
-    """Add a repository's settings, which name programs and URLs, without the sections that git changes often.
+    """Add a repository's settings, which name programs and URLs, without the sections that change often.
 
-    Its list of submodules is always added, because it names URLs too.
+    The list of its submodules is always added, because it names URLs too.
     """
     for directory in _with_parents(bases[0]):
         finder.program(".gitmodules", (directory,), depth)
@@ -238,7 +242,7 @@ def add_git_settings(finder: Finder, bases: Bases, depth: int, git_directory: st
 
 
 def add_git_values(finder: Finder, settings: str, bases: Bases, depth: int) -> None:
-    """Add the files that values of git's settings name or run: aliases, filters, pagers, hooks, included settings."""
+    """Add the files that values in git's settings name or run: aliases, filters, pagers, hooks, included settings."""
     for name in paths_named(settings):
         finder.program(name, bases, depth)
     for name in _HOOKS_PATH.findall(settings):
@@ -248,7 +252,7 @@ def add_git_values(finder: Finder, settings: str, bases: Bases, depth: int) -> N
 
 
 def _settings_of_user() -> Iterator[str]:
-    """Yield the git settings of the user and the system; relative programs in them are those of each repository."""
+    """Yield the git settings of the user and the system; relative programs in them are relative to the repository."""
     xdg = os.environ.get("XDG_CONFIG_HOME") or f"{Path.home()}/.config"
     named = os.environ.get("GIT_CONFIG_GLOBAL")
     for path in (named,) if named else (f"{Path.home()}/.gitconfig", f"{xdg}/git/config", "/etc/gitconfig"):
@@ -265,7 +269,7 @@ def _with_parents(directory: str) -> Iterator[str]:
 
 
 def _git_directories(finder: Finder, directory: str, name: str) -> tuple[str, str]:
-    """Return the directory of a repository's own files, and the directory shared by its worktrees."""
+    """Return the git directory of a work tree, and the git directory that it shares with other work trees."""
     git = os.path.normpath(os.path.join(directory, name))  # noqa: PTH118 - strings
     if name == ".git" and not finder.lookup.may_have(name, (directory,)):
         return git, git
@@ -277,7 +281,7 @@ def _git_directories(finder: Finder, directory: str, name: str) -> tuple[str, st
 
 
 def add_git_directories(finder: Finder, rest: Sequence[str], bases: Bases, depth: int) -> None:
-    """Add the templates, repository settings and programs named by options of git."""
+    """Add the templates, settings and programs in directories that git's options name."""
     for word, value in pairwise((*rest[:12], "")):
         if word.startswith("--template"):
             add_directory(finder, word.partition("=")[2] or value, bases, depth)
@@ -288,7 +292,7 @@ def add_git_directories(finder: Finder, rest: Sequence[str], bases: Bases, depth
 
 
 def add_hooks(finder: Finder, bases: Bases, depth: int) -> None:
-    """Add the repository's git hooks, including `.husky` and `.githooks`."""
+    """Add the hooks of the repository, and those in `.husky` and `.githooks`."""
     directories = tuple(dict.fromkeys((*bases[:1], finder.workspace)))
     shared = (f"{_git_directories(finder, directory, '.git')[1]}/hooks/*" for directory in directories)
     for pattern in (*dict.fromkeys(shared), ".husky/*", ".githooks/*"):
@@ -323,7 +327,7 @@ def _steering(text: str) -> str:
 
 
 def start_of(path: str) -> str:
-    """Return the beginning of a regular file; empty if it is not one or cannot be read. Never blocks."""
+    """Return the start of a regular file, without ever blocking; empty if it cannot be read."""
     with (
         suppress(OSError, ValueError),
         open(path, encoding="utf-8", errors="replace", opener=_open_at_once) as file,
@@ -337,7 +341,7 @@ def _open_at_once(path: str, flags: int) -> int:
 
 
 def add_class_path(finder: Finder, value: str, bases: Bases, depth: int) -> None:
-    """Add the files in a colon-separated path of directories and archives, also outside the workspace."""
+    """Add the files in a colon-separated path of directories and archives, even outside the workspace."""
     for each in filter(None, value.split(":")):
         if each.rstrip("/") in {".", finder.workspace}:
             add_tree(finder, (), bases, depth)
@@ -348,7 +352,7 @@ def add_class_path(finder: Finder, value: str, bases: Bases, depth: int) -> None
 def add_directory(finder: Finder, directory: str, bases: Bases, depth: int, *, outside: bool = False) -> None:
     """Add the files below a directory of modules, or below one that is copied to run elsewhere.
 
-    A directory outside the workspace is added only with `outside`, and only if it is not part of the system.
+    A directory outside the workspace is added only if `outside` is set and it is not part of the system.
     """
     budget = iter(range(_MOST_DIRECTORY_ENTRIES))
     remaining = iter(range(_MOST_TREE_FILES))
@@ -372,7 +376,7 @@ def _is_separate(top: str, workspace: str) -> bool:
 
 
 def add_named(finder: Finder, text: str, listed: Iterable[Sequence[str]], bases: Bases) -> None:
-    """Add every file in the workspace that a command line names, whatever its programs do with the file."""
+    """Add every workspace file that a command line names, whatever its programs do with the file."""
     tokens = _SEPARATORS.split(_VARIABLE.sub("./", text))
     pieces = (piece for words in listed for word in words for piece in _pieces(word))
     names = [piece for piece in dict.fromkeys((*tokens, *pieces)) if finder.lookup.may_have(piece, bases)]
@@ -418,7 +422,9 @@ def scripts_of(path: str, pending: Mapping[str, str | None]) -> list[tuple[str, 
 
 
 def add_node_programs(finder: Finder, rest: Iterable[str], bases: Bases, depth: int) -> None:
-    """Add the programs of the installed Node.js packages that arguments name: `npx NAME` needs no link in `.bin`."""
+    """Add the programs of installed Node.js packages that arguments name, because `npx NAME` needs no link in
+    `.bin`.
+    """
     names = (word.partition("=")[2] if word.startswith("-") else word for word in rest)
     for package in filter(None, (node_package(name, bases[0], finder.workspace) for name in names)):
         for target in programs_of(settings_of(f"{package}/package.json", finder.pending)):

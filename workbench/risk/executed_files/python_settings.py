@@ -1,6 +1,6 @@
-"""Extract from the settings of Python tools (pylint, flake8, mypy, coverage …) the modules that they load.
+"""Extracts from the settings of Python tools (pylint, flake8, mypy, coverage …) the modules that they load.
 
-Like the rest of the search, this finds keys by regular expressions: a name is used only if there is such a module.
+Like the rest of the search, this finds keys by regular expressions: a name is used only if such a module exists.
 """
 
 from __future__ import annotations
@@ -40,6 +40,6 @@ def directories_named(text: str) -> tuple[str, ...]:
 
 
 def code_in(text: str) -> Iterator[str]:
-    """Yield the Python code that settings contain, one statement a line."""
+    """Yield the Python code that settings contain, with one statement per line."""
     for match in _CODE.finditer(text):
         yield match[1].strip().strip("\"'").replace(";", "\n")

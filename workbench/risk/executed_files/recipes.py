@@ -1,4 +1,6 @@
-"""Reads the targets and recipes of a Makefile or justfile, and extracts the commands that a call runs."""
+"""Reads the targets and recipes of a Makefile or justfile, and extracts the commands that a call of the program
+runs.
+"""
 
 from __future__ import annotations
 
@@ -38,9 +40,9 @@ def targets_of(rest: Sequence[str]) -> list[str]:
 
 
 def recipe_text(text: str, targets: Iterable[str]) -> str:
-    """Return the command lines of the targets and their dependencies, or of the first target if none is named.
+    """Return the command lines of the targets and their dependencies, or of the first target if `targets` is empty.
 
-    If the recipe of a target is not found (a pattern, a variable, another file), all lines of the file are returned.
+    If the recipe of a target is not found (a pattern, a variable, another file), return all lines of the file.
     """
     recipes, first, outside = _parsed(text.replace("\\\n", " "))
     expected = list(targets) or [first]
@@ -64,7 +66,9 @@ def _called(line: str) -> list[str]:
 
 
 def _parsed(text: str) -> tuple[dict[str, _Recipe], str, list[str]]:
-    """Return the recipes by target, the first target, and commands outside recipes that run as the file is read."""
+    """Return the recipes by target, the name of the first target, and commands outside recipes that run when the file
+    is read.
+    """
     recipes: dict[str, _Recipe] = {}
     first = ""
     outside: list[str] = []

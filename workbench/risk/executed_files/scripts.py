@@ -13,7 +13,7 @@ from workbench.risk.executed_files.recipes import recipe_text
 _LARGEST: Final = 256_000
 _MOST: Final = 40
 _MOST_DEPTH_OF_CODE: Final = 3
-"""The depth to which programs other than shell scripts, and the modules they import, are searched."""
+"""The depth to which scripts in other languages than the shell's, and the modules they import, are searched."""
 
 
 class Script(NamedTuple):
@@ -25,10 +25,10 @@ class Script(NamedTuple):
 
 
 def scripts_run(parts: Sequence[Part], workspace: str, text: str = "", code: str = "") -> Iterator[Script]:
-    """Yield the scripts that an action runs, directly or through other scripts, at most `_MOST`.
+    """Yield the scripts that an action runs, directly or through other scripts, at most `_MOST` of them.
 
-    Recipes are limited to the requested targets and their dependencies, and programs in other languages to those that
-    the command line names.
+    Recipes are limited to the requested targets and their dependencies, and scripts in other languages to those near
+    the command line (`_MOST_DEPTH_OF_CODE`).
     """
     directory = next((directory for part in parts for directory in part.directories), workspace)
     finder = finder_of(parts, workspace, directory, text=text, code=code)

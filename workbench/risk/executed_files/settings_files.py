@@ -1,4 +1,4 @@
-"""Settings files that a program finds by their names when it starts: those of the project, and those of the user."""
+"""Settings files that a program finds by their names when it starts: the project's, and the user's."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from workbench.risk.paths import within, words
 
 _NAME: Final = lazy_pattern(r"[\w.+-]{2,}")
 _SHORTEST: Final = 3
-"""The fewest letters of a program whose name is looked for at the start of file names."""
+"""The minimum length of a program's name for files whose names start with it to be looked for."""
 _MOST_FILES: Final = 30
 _OUTPUTS: Final = words("tox nox next nuxt turbo nx gradle docusaurus astro terraform serverless vagrant direnv dvc")
 """Programs whose directory `.NAME` in a project contains what they create."""
@@ -45,7 +45,9 @@ _FAMILIES: Final = {
     "crontab": ("selected_editor",),
     "sh": ("profile",),
 }
-"""The beginnings of names, without a leading dot, of the user's settings that a program reads, if not its own name."""
+"""The prefixes, without a leading dot, of the names of the user's settings that a program reads, if not its own
+name.
+"""
 
 
 def add_settings(finder: Finder, program: str, bases: Bases, depth: int) -> None:
@@ -71,9 +73,9 @@ def add_settings(finder: Finder, program: str, bases: Bases, depth: int) -> None
 
 
 def add_user_settings(finder: Finder, program: str, bases: Bases, depth: int) -> None:
-    """Add files of the workspace that are named in the user's own settings for a program: scripts, hooks, plugins.
+    """Add workspace files that the user's own settings for a program name: scripts, hooks, plugins.
 
-    The settings themselves are protected, and are added only if the workspace contains them.
+    The settings themselves are protected, and are added only if they are in the workspace.
     """
     if (f"~{program}", bases[0]) in finder.searched:
         return
@@ -98,7 +100,9 @@ def _add_inside(finder: Finder, name: str, bases: Bases, depth: int) -> None:
 
 @cache
 def _names_in_home(program: str) -> tuple[str, ...]:
-    """Return the user's settings of a program, relative to the home directory; `~config/` is the one for settings."""
+    """Return the user's settings files for a program, relative to home; `~config/` stands for the configuration
+    directory.
+    """
     families = _FAMILIES.get(program, (program,))
     files = sorted(home_files.HOME_FILES) + [f"{name}/*" for name in sorted(home_files.HOME_DIRECTORIES)]
     configured = sorted(home_files.CONFIG_FILES) + [f"{name}/*" for name in sorted(home_files.CONFIG_DIRECTORIES)]

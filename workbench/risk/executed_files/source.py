@@ -1,4 +1,4 @@
-"""Hashes the content of executed files and extracts the names of further files from their text, for the finder.
+"""Hashes the content of executed files, and extracts the names of further files from their text for the finder.
 
 Commands, imports and includes are found by regular expressions, not by a parser. A name is used only if such a file
 exists, so a wrong match costs no more than a hash.
@@ -24,7 +24,7 @@ from workbench.risk.paths import words
 Kind: TypeAlias = Literal["", "shell", "python", "recipes", "other"]
 
 LARGEST: Final = 8_000_000
-"""The largest file that is hashed, in bytes; a larger one is identified by its size, times and inode."""
+"""The size in bytes up to which a file is hashed; a larger file is identified by its size, times and inode."""
 _LONGEST_TEXT: Final = 256_000
 _MOST_COMMANDS: Final = 400
 _MOST_NAMES: Final = 200
@@ -69,7 +69,7 @@ _FILE_BY_KEY: Final = lazy_pattern(
     r"""\b(?:env_file|dockerfile|extends|include|file|path|from|src|source|config|playbook|inventory|vars_files|template|"""
     r"""(?:import|include)_\w+)["']?[ \t]*[:=]\s*\[?\s*(?:-[ \t]+)?["']?([\w@.-]{1,200})"""
 )
-"""Files named without a directory in settings."""
+"""Matches the value of a key in settings that may name a file without a directory."""
 _PATHS_IN_SETTINGS: Final = lazy_pattern(r"(?<![\w./@+-])\.?[\w@+.-]*(?:/[\w@+.-]+)+")
 _ENTRY_POINTS: Final = lazy_pattern(r"""["']?\b([A-Za-z_][\w.]*):[A-Za-z_]\w*\b["']?|\bsettings[ \t]*=[ \t]*([\w.]+)""")
 _NAMED_BY_KEY: Final = lazy_pattern(
@@ -95,7 +95,7 @@ _DOTTED: Final = lazy_pattern(r"""["']([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)["']""")
 _LOADS_NAMED: Final = lazy_pattern(
     r"import_module|__import__|pytest_plugins|SETTINGS_MODULE|import_string|run_module|resolve_name"
 )
-"""Calls by which Python loads modules named in strings; elsewhere, a dotted string is rarely a module."""
+"""Calls by which Python loads modules named in strings; without these, a dotted string is rarely a module."""
 _MODULE_BY_NAME: Final = lazy_pattern(
     r"""(?:import_module|__import__|run_module|import_string|resolve_name)\s*\(\s*["']([\w.]{1,200})["']"""
 )
@@ -111,10 +111,10 @@ _RUNS_TEXT: Final = lazy_pattern(
     r"(?<![\w.])(?:exec|eval|compile|execfile)\s*\(|run_path|spec_from_file_location|"
     r"\b(?:pickle|cPickle|dill|joblib|marshal|shelve|torch)\.(?:load|open)|\bunsafe_load|\bread_pickle"
 )
-"""Calls of Python that run what they read: text, or objects that may construct anything."""
+"""Python calls that run what they read: text, or serialized objects that may construct anything."""
 _GLOBBED: Final = lazy_pattern(r"""["']([\w@+./-]{0,100}\*[\w@+./*-]{0,100})["']""")
 _LIBRARIES_ADDED: Final = lazy_pattern(r"(?:\buse lib\b|\$:|\$LOAD_PATH\b|@INC\b|\bpackage\.c?path\b)([^\n]{1,300})")
-"""Matches where Perl, Ruby and Lua add directories to those in which they look for modules."""
+"""Matches where Perl, Ruby and Lua code adds directories to the module search path."""
 _PATH_ADDED: Final = lazy_pattern(r"\bsys\.path\b([^\n;]{1,300})")
 _STRING: Final = lazy_pattern(r"""["']([\w@+./-]{1,200})["']""")
 _PATH_PART: Final = lazy_pattern(r"[\w@.-][\w@+./-]{0,200}(?<!/)")
@@ -126,7 +126,7 @@ _QUOTED: Final = lazy_pattern(r"""["']((?:\.{1,2}/|/)?[\w@+./-]{1,200})["']""")
 
 
 class ScannedFile(NamedTuple):
-    """The hash of a file's content, and the code that its text would run or load."""
+    """The hash of a file's content, and the names of the code that it would run or load."""
 
     digest: str
     shebang: tuple[str, ...] = ()
@@ -136,20 +136,20 @@ class ScannedFile(NamedTuple):
     names: tuple[str, ...] = ()
     """Files that it may load or run, as written in its text."""
     search_paths: tuple[str, ...] = ()
-    """Directories that it adds to the path in which Python looks for modules."""
+    """Directories that it adds to Python's module search path."""
     kind: Kind = ""
-    """The language in which its text was read."""
+    """The language as which its text was analyzed."""
 
 
 _RECOGNIZED: dict[tuple[str, str, int, int, int, int, int], ScannedFile] = {}
 _ANALYSED: dict[tuple[str, str, str], ScannedFile] = {}
-"""Results by digest, ending and kind."""
+"""Results of the analysis by digest, ending and kind."""
 
 
 def source_of(path: str, kind: Kind = "") -> ScannedFile | None:
     """Scan the regular file at a path. Never blocks.
 
-    Returns only its stat if it may not be read or is too large, and None if there is no such file or reading fails.
+    Returns only its state if it is unreadable or too large, and None if there is no such file or reading fails.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -166,7 +166,7 @@ def source_of(path: str, kind: Kind = "") -> ScannedFile | None:
 
 
 def state_of(path: str) -> ScannedFile | None:
-    """Return a regular file identified by size, times and inode, without its content; None if there is no such file."""
+    """Return a regular file identified by size, times and inode, without reading it; None if there is no such file."""
     try:
         info = os.stat(path)  # noqa: PTH116 - a string comes in
     except (OSError, ValueError):
@@ -175,7 +175,9 @@ def state_of(path: str) -> ScannedFile | None:
 
 
 def is_program(path: str) -> bool:
-    """Return whether a file is executable and starts like a script or binary; some file systems mark all executable."""
+    """Return whether a file is executable and starts like a script or binary; permissions do not suffice, because some
+    file systems mark all files executable.
+    """
     try:
         if not os.access(path, os.X_OK):
             return False
@@ -270,7 +272,7 @@ def _looked_through(path: str, digest: str, content: bytes, kind: Kind) -> Scann
 
 
 def _beside(suffix: str, text: str, loaded: Sequence[str]) -> Iterator[str]:
-    """Yield the files of the same language that code loads by the names of modules or classes: `a.b` for `a/b.hs`."""
+    """Yield the files in the same language that code loads by names of modules or classes: `a/b.hs` for `a.b`."""
     if suffix not in CODE_ENDINGS:
         return
     yield from (f"{name.replace('.', '/')}{suffix}" for name in loaded if "/" not in name)
@@ -283,7 +285,7 @@ def _beside(suffix: str, text: str, loaded: Sequence[str]) -> Iterator[str]:
 _PROGRAM_SET: Final = lazy_pattern(
     r"^[ \t]*(?:override\s+|export\s+)*[\w.-]+\s*[:?!]{0,3}=\s*([\w.-]*/\S+)", re.MULTILINE
 )
-"""A program that a variable names, such as `SHELL := ./sh` or `CC = tools/cc`."""
+"""Matches an assignment to a variable that names a program, such as `SHELL := ./sh` or `CC = tools/cc`."""
 
 
 def _modules_by_name(text: str) -> list[str]:
@@ -301,7 +303,7 @@ def plain_names(text: str) -> list[str]:
 
 
 def _named_in_settings(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the paths and the modules (`package.module:function`) that a settings file names."""
+    """Return the paths, and the modules of entry points (`package.module:function`), that a settings file names."""
     paths = dict.fromkeys(
         match[0] for match, _ in zip(_PATHS_IN_SETTINGS.finditer(text), range(_MOST_NAMES), strict=False)
     )
@@ -313,12 +315,12 @@ def _named_in_settings(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _runs_text(text: str) -> bool:
-    """Return whether Python code runs text that it reads, in which case any file may be code."""
+    """Return whether Python code runs text that it reads, so that any file may be code."""
     return bool(_RUNS_TEXT.search(text))
 
 
 def scripts_named(text: str) -> list[str]:
-    """Return the paths in a text with the ending of a script, as in variables of a Makefile or in settings."""
+    """Return the paths in a text that end like a script, as in variables of a Makefile or in settings."""
     paths = dict.fromkeys(path for path in _PATH.findall(text) if path.endswith(CODE_ENDINGS))
     return [path for path, _ in zip(paths, range(_MOST_NAMES), strict=False)]
 
@@ -334,7 +336,7 @@ def _by_shebang(shebang: tuple[str, ...]) -> Kind:
 
 
 def commands_in(text: str) -> Iterator[tuple[str, ...]]:
-    """Yield the words of each command in a shell script or recipe, without quotes; variables are not expanded."""
+    """Yield the words of each command in a shell script or recipe, unquoted; variables are not expanded."""
     text = _EXPANSION.sub("$_", text.replace("\\\n", " "))
     pieces = []
     for _ in range(3):
@@ -398,11 +400,11 @@ def joined_names(text: str) -> list[str]:
 
 
 def paths_named(text: str) -> list[str]:
-    """Return the paths in settings: scripts, and whatever is written with a slash."""
+    """Return the paths in settings: scripts, and everything that contains a slash."""
     paths = (match[0] for match in islice(_PATHS_IN_SETTINGS.finditer(text), _MOST_PATHS))
     return list(dict.fromkeys((*scripts_named(text), *paths)))
 
 
 def is_redirect(word: str) -> bool:
-    """Return whether a word of a command starts a redirect."""
+    """Return whether a word of a command starts like a redirect."""
     return bool(_REDIRECT.match(word))

@@ -1,4 +1,4 @@
-"""Lists the files that a name may mean if the shell fills in parts of it: `sh "$dir"/x.sh`, `sh $i.sh`."""
+"""Lists the files that a name may mean if the shell expands parts of it: `sh "$dir"/x.sh`, `sh $i.sh`."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _FILLED_IN: Final = lazy_pattern(
     rf"{UNKNOWN}+|\$\{{[^}}]*\}}|\$\([^()]*\)|`[^`]*`|\$\w+|\$[@*#?!$-]|"
     rf"\{{\}}|(?<![\w-]){ENTRY}\b|\A~[^/]+(?=/)"
 )
-"""Matches the parts that the shell fills in, and the placeholders of `find` and `xargs` for a file."""
+"""Matches the parts that the shell expands, and the placeholders of `find` and `xargs` for a file."""
 _NAMED_HOME: Final = lazy_pattern(r"~[^/]+/")
-"""A directory that only the shell knows: `~+/`, `~user/`."""
+"""Matches a directory that only the shell knows: `~+/`, `~user/`."""
 _HOME: Final = lazy_pattern(r"\$(?:HOME\b|\{HOME\})")
 _ANY_DIRECTORY: Final = lazy_pattern(r"(?:(?<=/)|\A)\*/(?:\*/)*")
 _SEPARATORS: Final = lazy_pattern(r"[\s;&|(){}<>`\"'=,:]+")
@@ -33,7 +33,7 @@ _ENDINGS: Final[dict[Kind, tuple[str, ...]]] = {
 
 
 def has_unknown(name: str) -> bool:
-    """Return whether a part of the name is filled in by the shell, or by a program such as `find` or `xargs`."""
+    """Return whether a part of the name is filled in by the shell or by a program such as `find` or `xargs`."""
     return UNKNOWN in name or "$" in name or "{}" in name or ENTRY in name or _NAMED_HOME.match(name) is not None
 
 
@@ -48,16 +48,18 @@ def endings_of(kind: Kind) -> tuple[str, ...]:
 
 
 def values_in(text: str) -> tuple[str, ...]:
-    """Return the words of a line that a variable may hold and that a `*` does not match: paths and hidden names."""
+    """Return those words of a line that may be the value of a variable and that `*` does not match: paths and hidden
+    names.
+    """
     words = dict.fromkeys(word.rstrip("/") for word in _SEPARATORS.split(_VARIABLE.sub("./", text)))
     names = (word for word in words if ("/" in word or word.startswith(".")) and word.strip("./"))
     return tuple(islice((name for name in names if len(name) <= _LONGEST), _MOST_VALUES))
 
 
 def patterns_of(name: str, values: Sequence[str]) -> Iterator[str]:
-    """Yield glob patterns for what the name may be: each unknown piece is any name, or one of the values.
+    """Yield glob patterns for what the name may be: each unknown piece matches any name, or is one of the values.
 
-    `**/` stands for any directory, at any depth.
+    `**/` matches any directories, at any depth.
     """
     name = _HOME.sub(lambda _: str(Path.home()), name)
     pieces = _FILLED_IN.split(name)
@@ -70,6 +72,6 @@ def patterns_of(name: str, values: Sequence[str]) -> Iterator[str]:
 
 
 def parents_of(directory: str) -> list[str]:
-    """Return a directory and its parents, except the root: `$(git rev-parse --show-toplevel)` may be any of them."""
+    """Return a directory and its parents except the root, all of which `$(git rev-parse --show-toplevel)` may be."""
     directory = os.path.normpath(directory)
     return [directory, *(str(each) for each in Path(directory).parents if each.parent != each)]

@@ -33,13 +33,15 @@ _CODE_SET: Final = lazy_pattern(
     rf"{_VALUE}"
 )
 _MODULE_SET: Final = lazy_pattern(rf"\b(?:PYTHONBREAKPOINT|PYTHONWARNINGS|PYTEST_PLUGINS|PYTEST_ADDOPTS){_VALUE}")
-"""Variables that name modules which Python imports for them, or functions or classes in modules."""
+"""Matches variables that name modules, or functions or classes in modules, that Python imports for them."""
 _DIRECTORY_SET: Final = lazy_pattern(
     r"(?<![\w./-])(?!\w*(?:CACHE|OUT|TARGET|DEST|INSTALL|BUILD|DIST|LOG|TMP|TEMP|DATA)(?:_|=|DIR|PATH))"
     r"(?=\w*(?:PATH|HOME|DIR|CONF|ROOT|LIB|PLUGIN|MODULE|RC|PROFILE|INPUTS|INCLUDE|PREFIX|SETTINGS|RUNTIME|ENGINES))"
     rf"[A-Z]\w*{_VALUE}"
 )
-"""Any other variable that, going by its name, holds a directory from which a program may load code or settings."""
+"""Matches any other variable that, judging by its name, is a directory from which a program may load code or
+settings.
+"""
 
 _MODULE_OPTION: Final = lazy_pattern(r"-[Mmr]")
 """An option of Perl or Ruby that precedes the module to load."""
@@ -49,12 +51,12 @@ _OWN: Final = frozenset({"PATH", "PWD", "OLDPWD"})
 
 
 def module_directories(workspace: str, text: str) -> Bases:
-    """Return the workspace directories that a line adds to the module search paths of interpreters."""
+    """Return the workspace directories that a line adds to interpreters' module search paths."""
     return tuple(_inside(_MODULES_SET, text, workspace))
 
 
 def home_directories(text: str) -> Iterator[str]:
-    """Yield the values of variables that name a directory in which any program may find startup files and settings."""
+    """Yield the values of variables for directories in which any program may find startup files and settings."""
     return (value.strip("\"'") for value in (_HOMES_SET.findall(text) if "=" in text else ()))
 
 
@@ -72,7 +74,7 @@ def library_paths(text: str) -> Iterator[str]:
 def inherited(workspace: str) -> str:
     """Return the variables of this process, one per line, that control programs and name something in the workspace.
 
-    Cached, because iterating over the environment is slow, and commands get the environment that the process started
+    Cached, because iterating over the environment is slow, and commands get the environment that this process started
     with.
     """
     named = ((name, value) for name, value in os.environ.items() if workspace in value or "./" in value)
@@ -86,7 +88,7 @@ def settings_directories(text: str) -> Iterator[str]:
 
 
 def startup_files(text: str) -> Iterator[str]:
-    """Yield the values of variables that name files which an interpreter runs when it starts."""
+    """Yield the files that variables make an interpreter run or import when it starts."""
     for value in (word for values in _CODE_SET.findall(text) for word in values.strip("\"'").split()):
         yield value.lstrip("@")
         if module := _MODULE_OPTION.match(value):

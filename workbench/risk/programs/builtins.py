@@ -33,7 +33,7 @@ _CONTROL = lazy_pattern(
 
 
 _ACTIVATES = ("/bin/activate", "/Scripts/activate")
-"""Scripts of environments of Python, which change neither the directory nor HOME."""
+"""Activation scripts of Python environments, which change neither the directory nor HOME."""
 _MAY_MOVE = lazy_pattern(
     r"(?<![\w-])(?:cd|pushd|popd|eval|source|\.|exec|alias|trap)(?=\s|;|$)|CDPATH|PROMPT_COMMAND", re.MULTILINE
 )
@@ -69,7 +69,7 @@ def _prints(call: Call) -> None:
 
 
 def _formats(call: Call) -> None:
-    """Rate the words of printf up to its format: one that may be `-v a[$(command)]` may run a command."""
+    """Rate printf's words up to the format; a word that may become `-v a[$(command)]` may run a command."""
     words = list(call.words)
     while len(words) > 1 and words[0].text == "-v":
         if words[1].spreads:
@@ -89,7 +89,7 @@ def _name_recognized(call: Call, words: list[Word]) -> None:
 
 
 def _names(call: Call) -> None:
-    """Rate names of variables, whose subscripts may run commands, and forget all known values."""
+    """Rate names of variables, whose subscripts may run commands; known values of all variables are forgotten."""
     call.scan.forget()
     if call.name in MAKES_NAMEREFS and any(makes_nameref(word) for word in call.words):
         call.raise_to("HIGH", NAMEREF)
@@ -129,7 +129,7 @@ def _filled(call: Call, values: str) -> None:
 
 
 def _is_fed(call: Call) -> None:
-    """Look for a quoted command in the whole line, because the input may be given after a loop or through a pipe."""
+    """Search the whole line for a quoted command, because the input may come from after a loop or through a pipe."""
     if holds_command(call.stdin or "") or quotes_command(call.scan.reader.source.decode(errors="replace")):
         call.raise_to("HIGH", RUNS)
 
@@ -207,7 +207,9 @@ def _source(call: Call) -> None:
 
 
 def _sourced(scan: Scan, path: str | None, code: str) -> None:
-    """Forget the state that the script at a path may have changed: variables, and the directory if it may move."""
+    """Forget what the sourced script at a path may have changed: variables, and the directory if the script may change
+    it.
+    """
     if path is not None and path.endswith(_ACTIVATES):
         scan.forget()
         return

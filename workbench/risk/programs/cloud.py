@@ -1,4 +1,4 @@
-"""Rules for containers, clusters, clouds and databases, whose changes cannot be undone from this machine."""
+"""Rules for containers, clusters, clouds and databases; changes to these cannot be undone from this machine."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _docker(call: Call) -> None:
 _INSPECTS = lazy_pattern(
     r"(?:(?:-f|--format)=?)?(?:[\s:,/]*\{\{\s*\.(?:State|NetworkSettings|Id|Name|Created|RestartCount|Size|Mounts)[.\w]*\s*\}\})+"
 )
-"""Formats that do not print a container's environment variables."""
+"""Matches formats that do not print a container's environment variables."""
 
 
 _OPENS_MACHINE = Reason("lets the container access this machine", Trait.RUNS)
@@ -118,7 +118,7 @@ _MOUNT = lazy_pattern(r"-v\Z|--(?:volume|mount)(?:=|\Z)")
 
 
 def _in_container(call: Call, at: int) -> None:
-    """Rate a command in a running container, where deleting or writing files cannot be undone."""
+    """Rate a command in a running container, in which deleting or changing files cannot be undone."""
     rest = call.words[at:]
     while rest and rest[0].text.startswith("-"):
         flag = rest.pop(0).text
@@ -130,7 +130,7 @@ def _in_container(call: Call, at: int) -> None:
 
 
 def _run_elsewhere(call: Call, command: list[Word]) -> bool:
-    """Rate a command that runs in a container, without its paths; return whether it deletes or changes files there."""
+    """Rate a command that runs in a container, dropping its paths; return whether it deletes or changes files there."""
     parts, before = call.inner, len(call.inner)
     call.run_words(command)
     changes = any(part.deletes or part.changes for part in parts[before:])
@@ -143,7 +143,9 @@ _SHELL_CODE = lazy_pattern(r"-[a-z]*c")
 
 
 def _shell_in_container(call: Call, strings: list[str]) -> None:
-    """Let rules apply to the line that a shell runs in a new container, whose files are not those of this machine."""
+    """Add the commands that a shell runs in a new container, so that rules apply to them; their paths are not this
+    machine's.
+    """
     first = next((at for at, text in enumerate(strings) if _SHELL.fullmatch(text)), len(strings))
     at = next((at for at in range(first + 1, len(strings) - 1) if _SHELL_CODE.fullmatch(strings[at])), None)
     if at is None:
@@ -268,11 +270,11 @@ _STATUS: dict[str, frozenset[str]] = {
     "incus": words("list|info|version", "|"),
     "kubectl": words("config current-context|version|cluster-info", "|"),
 }
-"""Verbs with which programs that hold secrets or manage services only report a status."""
+"""Verbs with which programs that contain secrets or manage services only report a status."""
 
 
 def or_status(other: Rule) -> Rule:
-    """Return a rule that rates a program's help as LOW, its status as MEDIUM, and anything else by `other`."""
+    """Return a rule that rates a call for help as LOW, for the status as MEDIUM, and any other by `other`."""
 
     def rule(call: Call) -> None:
         """Rate help and status, or apply the other rule."""
@@ -339,7 +341,7 @@ def _aws(call: Call) -> None:
 
 
 _ON_MACHINES = words("ssh scp start-session send-command execute-command run-command invoke exec")
-"""Verbs with which the clients of clouds run a command on another machine, or start ssh on this one."""
+"""Verbs with which cloud clients run a command on another machine, or start ssh on this one."""
 
 
 _LOOKS_AT = words(
@@ -354,7 +356,7 @@ _HIDDEN = lazy_pattern(r"secret|env|config|token|auth|password|cred|--remote|--o
 
 
 def _deploys(call: Call) -> None:
-    """Rate programs that deploy: MEDIUM if they show the status, or run or build the project here."""
+    """Rate deployment programs: MEDIUM if they show the status, or run or build the project here; otherwise HIGH."""
     strings = [word.text for word in call.words]
     operands = [text for text in strings if not text.startswith("-")]
     named = operands[1:2] if operands[:1] and operands[0] in _THINGS else operands[:1]

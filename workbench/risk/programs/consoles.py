@@ -1,4 +1,4 @@
-"""Rules for programs in which a user types commands: database clients, editors, debuggers, terminals, agents."""
+"""Rules for programs into which a user types commands: database clients, editors, debuggers, terminals, agents."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ _TMUX_READS = words(
 
 
 def _gdb(call: Call) -> None:
-    """Rate gdb: MEDIUM with `-batch` and commands that only print, because it runs the program; otherwise HIGH."""
+    """Rate gdb: MEDIUM with `-batch` and commands that only print (it still runs the program), otherwise HIGH."""
     strings = [word.text for word in call.words]
     debugger_commands = [text for flag, text in pairwise(strings) if flag in {"-ex", "--ex", "-eval-command"}]
     if (
@@ -108,7 +108,7 @@ def _tmux(call: Call) -> None:
 
 
 def _cmd(call: Call) -> None:
-    """Rate cmd: with `/` flags it is the Windows shell, otherwise an unknown program of that name."""
+    """Rate cmd: with `/` flags it is the Windows shell, otherwise some other program of that name."""
     is_shell = any(word.text.startswith("/") for word in call.words)
     call.raise_to(*(("HIGH", OTHER_SHELL) if is_shell else ("MEDIUM", UNKNOWN_COMMAND)))
 

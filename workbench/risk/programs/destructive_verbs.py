@@ -15,7 +15,7 @@ _DESTROYS = (
     "downgrade|rollback|discard|scrub|trash|evict|clobber|ban|detach|transfer|refunds?|shutdown|disable|abandon|cancel"
 )
 _SENDS = "publish|deploy|upload|down|send"
-"""Verbs whose effect others see; together with a verb that only displays, they count as nouns."""
+"""Verbs whose effect others can see; together with a verb that only displays, they are treated as nouns."""
 _IS_DOWN = lazy_pattern(r"(?:[\w-]+:)*down", re.IGNORECASE)
 _MIGRATES = r"(?:\w+:)*(?:migrate:(?:fresh|refresh|undo[\w:]*|down)|schema:load)"
 _VERB = lazy_pattern(
@@ -37,14 +37,14 @@ _SAYS = words("-m --message -t --title -b --body")
 _NAME = lazy_pattern(rf"{_DESTROYS}|clear", re.IGNORECASE)
 _NOUNS = frozenset(_SENDS.split("|"))
 _FIRST = 3
-"""How many leading operands may be the verb."""
+"""The number of leading operands among which the verb is searched."""
 _PLAIN = lazy_pattern(r"[\w:.-]+", re.ASCII)
 
 
 def destroys(original: Sequence[Word], *, by_flag: bool = True) -> str:
     """Return the verb by which an unknown program destroys something; empty if there is none.
 
-    With `by_flag`, return a flag that does so if there is no such verb.
+    With `by_flag`, return a destructive flag if there is no such verb.
     """
     strings = [word.text for word in original]
     if not _HARMLESS_FLAGS.isdisjoint(strings):
@@ -70,17 +70,17 @@ def destroys_by_name(name: str) -> str:
 
 
 def _is_verb(text: str) -> bool:
-    """Return whether a word is a verb that destroys or sends; a capitalized word counts as a name."""
+    """Return whether a word is a verb that destroys or sends; a capitalized word is treated as a name."""
     if text.isalpha() and text.istitle():
         return False
     return bool(_VERB.fullmatch(text) or _CAMEL.fullmatch(text))
 
 
 def verb_first(original: Sequence[Word], *, keeps_front: bool) -> list[list[Word]]:
-    """Return other orders of the words in which the possible verb, of one or two words, is at the front.
+    """Return other orders of the words, with the possible verb (one or two words) at the front.
 
-    A word after a flag may be the flag's value or the verb; both are tried. Returns no order if the verb is already at
-    the front. With `keeps_front`, the flags before the verb stay there.
+    A word after a flag may be the flag's value or the verb; both are tried. There is no other order if the verb is
+    already at the front. With `keeps_front`, the flags before the verb stay before it.
     """
     result = []
     for first in _may_be_next(original, 0):
@@ -105,17 +105,17 @@ def _may_be_next(original: Sequence[Word], start: int) -> list[int]:
 
 
 _RUNS = words("run exec x")
-"""Verbs followed by a command, not by a second word of the verb."""
+"""Verbs that are followed by a command, not by a second word of the verb."""
 _MOST_AHEAD, _MOST_OPERANDS = 12, 3
 
 
 def changes_data(original: Sequence[Word]) -> bool:
-    """Return whether a word contains a statement that deletes or changes data in a database."""
+    """Return whether a word contains a database statement that deletes or changes data."""
     return any(" " in word.text and _STATEMENT.search(word.text) for word in original)
 
 
 def asks_help(original: Sequence[Word]) -> bool:
-    """Return whether the words only ask for help: a first word `help`, or `--help` or a final `-h` after plain words.
+    """Return whether the words only ask for help: `help` as first word, or `--help` or a final `-h` after plain words.
 
     No other flag may precede these, because they could be its value.
     """

@@ -35,19 +35,19 @@ _PROGRAMS: Final = {
     **dict.fromkeys(words("vi vim nvim gvim mvim"), "-u"),
     "tmux": "-f",
 }
-"""Programs with such options, and the short one, if there is one."""
+"""Programs with options for a settings file: the short option by program, or "" if there is only a long one."""
 _NO_FILE: Final = {"-u": frozenset({_NOTHING, "NONE", "NORC"})}
-"""Values that stand for no file of settings, of options with other values than `/dev/null`."""
+"""The values of a short option that mean no settings file, if there are others than `/dev/null`."""
 _NO_OPTION_AS_VALUE: Final = words(
     "pytest py.test mypy flake8 pylint tox yamllint codespell bandit pre-commit isort pydocstyle"
 )
-"""Programs, parsed with argparse, that refuse an option as the value of another one."""
+"""Programs, mostly using argparse, that do not accept an option as the value of another option."""
 _SWITCH: Final = lazy_pattern(r"-[qv]{1,3}|--(?:quiet|verbose|no-[\w-]+)")
-"""Options without a value in all of these programs, except for the numbers that `codespell` takes."""
+"""Matches options without a value in all of these programs, except for the numbers that `codespell` takes."""
 
 
 def without_empty_settings(program: str, original: list[Word]) -> list[Word]:
-    """Return the words without options that name an empty file of settings, and without the values of these.
+    """Return the words without the options that name an empty settings file, and without their values.
 
     An option stays if it may be the value of the word before it: in `curl -A -K /dev/null -d @x`, `-d` is an option.
     """
@@ -73,7 +73,7 @@ def without_empty_settings(program: str, original: list[Word]) -> list[Word]:
 
 
 def _may_have_value(program: str, word: Word) -> bool:
-    """Return whether a word may be an option that has the next word, an option too, as its value."""
+    """Return whether a word may be an option whose value is the next word, even if that is an option."""
     if not word.is_literal:
         return True
     if program in _NO_OPTION_AS_VALUE:

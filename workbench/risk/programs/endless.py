@@ -41,7 +41,7 @@ def _unless_cut(call: Call) -> None:
 
 
 def _seq(call: Call) -> None:
-    """Rate seq by how many lines it prints; numbers that are not known count as few."""
+    """Rate seq by the number of lines it prints; arguments that are unknown are ignored."""
     numbers = [number for word in call.words if (number := _number(word.text)) is not None][-3:]
     if numbers and _count(numbers) > _MOST_LINES:
         _unless_cut(call)
@@ -81,7 +81,7 @@ def _sleep(call: Call) -> None:
 
 
 def _bc(call: Call) -> None:
-    """Rate bc by the powers and loops in its input, as far as it is known."""
+    """Rate bc by the powers and loops in its input, as far as the input is known."""
     if _POWER.search(call.stdin or (call.scan.printed if call.piped else "")):
         call.raise_to("MEDIUM", _COMPUTES)
 
@@ -131,7 +131,7 @@ def _also(name: str, rule: Rule, more: Rule) -> Rule:
 
 
 def _within_time(rule: Rule) -> Rule:
-    """Return the rule of a wrapper that ends its command after a time, so that nothing is endless."""
+    """Return the rule of a wrapper that ends its command after a time, so that the command cannot be endless."""
 
     def rated(call: Call) -> None:
         outer, call.scan.is_cut = call.scan.is_cut, True

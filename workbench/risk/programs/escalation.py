@@ -41,7 +41,7 @@ class Reach(NamedTuple):
     programs: frozenset[str]
     verbs: frozenset[str]
     flags: frozenset[str]
-    """Flags, or `*` for all operands after the verb, `1` for the first and so on, `!` for the call itself."""
+    """Flags; or `*` for all operands after the verb, `1` for the first operand and so on, `!` for the call itself."""
     how: How
     reason: str = ""
 
@@ -180,12 +180,14 @@ _RECOGNIZED: Final = {
 
 
 def has_reach(name: str) -> bool:
-    """Return whether a flag or operand of the program has a meaning here."""
+    """Return whether the table has rows for the program."""
     return name in _RECOGNIZED
 
 
 def raise_by_reach(call: Call, original: list[Word]) -> None:
-    """Raise the risk of a call by its flags and operands; `original` are its words before its rule was applied."""
+    """Raise the risk of a call because of its flags and operands; `original` is its words before its rule was
+    applied.
+    """
     if call.name in _SPECIAL:
         _SPECIAL[call.name](call, original)
     if call.name not in _RECOGNIZED:
@@ -254,7 +256,7 @@ def _runs_code(call: Call, word: Word) -> None:
 
 
 def _runs(call: Call, word: Word) -> None:
-    """Rate a path that is run: HIGH unless it is inside the workspace."""
+    """Rate running the file at a path: HIGH unless the path is inside the workspace."""
     text = word.text.rpartition("=")[2]
     if not text.startswith(("/", "~", "..", "$")) and "/../" not in text and UNKNOWN not in text:
         return
@@ -287,7 +289,7 @@ _OF_GIT: Final = {
 
 _RATED_VERBS: Final = frozenset({*_OF_GIT, "worktree", "bundle", "ls-remote"})
 _OVERWRITES: Final = lazy_pattern(r"\+[^:]*:(?!refs/(?:remotes|tags|notes|pull)/).")
-"""Matches a refspec that replaces a local branch whatever it holds."""
+"""Matches a refspec that overwrites a local branch."""
 _BRANCH: Final = lazy_pattern(r"[^:/][^:]*:(?!refs/(?:remotes|tags|notes|pull)/|//).")
 
 

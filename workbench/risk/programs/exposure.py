@@ -1,4 +1,4 @@
-"""Options of any program that open a port, or that run code from a directory to which every user of the machine can
+"""Options of any program that open a port, or run code from a directory to which every user of the machine can
 write.
 """
 
@@ -14,7 +14,7 @@ from workbench.risk.shell.call import Call
 from workbench.risk.word import UNKNOWN, Word
 
 SHARED: Final = ("/tmp/", "/var/tmp/", "/dev/", "/private/tmp/", "/proc/")
-"""Directories in which every user of the machine can make files."""
+"""Directories in which every user of the machine can create files."""
 _SHARED_CODE: Final = Reason("runs code from a directory that anybody can write to", Trait.RUNS)
 OPEN_PORT: Final = "opens a port to other machines"
 _LOADS: Final = lazy_pattern(
@@ -25,13 +25,13 @@ _LOADS: Final = lazy_pattern(
     r"|ini|engine|provider|(?:global|user)config|exec|command|interpreter|shell|app(?:-dir)?|python-?path"
     r"|resolve-plugins-relative-to|(?:make|gulp|grunt|task|just|rake|fab|jake|gem|build)file)"
 )
-"""Options whose value is code, lists code, or names a directory in which code is searched."""
+"""Matches options whose value is code, a list of code, or a directory to search for code."""
 _NO_CODE: Final = lazy_pattern(
     r"(?i)-o|-{1,2}(?:[\w-]*-)?(?:out|output\w*|outfile|log\w*|dest\w*|target|filename|std\w+|report\w*|cache\w*|save|write"
     r"|dump|record|trace|ignore|exclude|basetemp|tmp\w*|temp\w*|pid\w*|lock\w*|\w*profile|data\w*|input|env-?file"
     r"|(?:body|message|password|token|key|cert|secret)-?file)(?:-\w+)?"
 )
-"""Options whose value is data, whatever it is called."""
+"""Matches options whose value is data, whatever its name is."""
 _CODE_FILE: Final = lazy_pattern(
     r"(?i).*\.(?:[cm]?[jt]sx?|rb|lua|php|py[cdw]?|pl|pm|sh|bash|zsh|fish|so|dylib|dll|jar|war|class|el|vim|gradle|kts|groovy"
     r"|awk|sed|sql|r|jl|tcl|scm|exs?|wasm|node|ps1|bat|mk)"
@@ -43,7 +43,7 @@ _ATTACHED: Final = lazy_pattern(r"(--?\w[\w.-]*?)(?:=|:(?=[/~.]))(.*)|(-\w)((?:/
 _OPENS: Final = lazy_pattern(
     r"--?(?:[\w.-]*[-_.])?(?:bind(?:[-_]\w+)?|listen(?:[-_]\w+)?|host(?:name)?|inspect(?:-\w+)?|debug|jdwp|addr(?:ess)?|ip|interface)"
 )
-"""Options whose value is the address at which a program listens."""
+"""Matches options whose value is the address on which a program listens."""
 _EVERYWHERE: Final = lazy_pattern(r"(?:\w+://)?(?:0\.0\.0\.0|\[?::\]?|\*)(?::\d+)?\Z|0?:\d+\Z")
 _DEBUGGER: Final = lazy_pattern(r"(?s).*jdwp\b.*\baddress=(?:\*|0\.0\.0\.0|\[?::\]?)(?::\d+)?(?![\w.])")
 _RUNNERS: Final = words(
@@ -54,15 +54,15 @@ _RUNNERS: Final = words(
     " gulp grunt rollup webpack vite esbuild sed openssl redis-cli k6 tclsh expect guile racket"
     " make gmake ninja just task ansible-playbook"
 )
-"""Programs that run or load the file after an option of one letter."""
+"""Programs that run or load the file named after a one-letter option."""
 _LONGEST: Final = 300
 _ALL: Final = frozenset({"--bind_ip_all", "--bind-all", "--bind_all"})
 _CLIENTS: Final = frozenset({"curl", "wget", "ping", "ssh", "psql", "mysql", "redis-cli", "mongosh", "docker"})
 
 
 def raise_by_exposure(call: Call, original: list[Word]) -> None:
-    """Raise a MEDIUM call to HIGH if one of its options opens a port or loads code from a directory that anyone can
-    change.
+    """Raise a MEDIUM call to HIGH if an option opens a port or loads code from a directory that everyone can write
+    to.
     """
     if call.risk != "MEDIUM":
         return
@@ -84,7 +84,7 @@ def raise_by_exposure(call: Call, original: list[Word]) -> None:
 
 
 def anybody_writes(call: Call, path: str) -> bool:
-    """Return whether every user can write to the file's directory; a workspace in /tmp counts as the user's own."""
+    """Return whether every user can write to the file's directory; False in a workspace, even if that is in /tmp."""
     context = call.scan.context
     return f"{posixpath.normpath(path)}/".startswith(SHARED) and not within(context.resolved(path), context.workspace)
 

@@ -55,7 +55,7 @@ def _deleted(call: Call, word: Word, *, deep: bool) -> None:
 
 
 def _is_lock(call: Call, path: str) -> bool:
-    """Return whether the path is one of git's lock files, which hold no content."""
+    """Return whether the path is one of git's lock files, which contain nothing worth keeping."""
     directory = f"{call.scan.context.workspace}/.git/"
     real = call.scan.context.resolved(path)
     return real.startswith(directory) and bool(_LOCK.fullmatch(real[len(directory) :]))
@@ -370,7 +370,7 @@ def _tar(call: Call) -> None:
 
 
 def _taken_away(call: Call, word: Word) -> None:
-    """Rate a file that is packed and then deleted like a deletion; a name with a dot counts as a file."""
+    """Rate packing a file that is then deleted like a deletion; a name with a dot is taken for a file."""
     call.takes_away(word, all_of_it=True)
     path = call.scan.absolute(word)
     is_directory = "." not in word.text.rstrip("/").rpartition("/")[2].lstrip(".")
@@ -418,7 +418,7 @@ def _zip(call: Call) -> None:
 
 
 _LISTED_BY_L = words("gzip gunzip xz unxz zstd unzstd")
-"""Programs that list an archive with `-l`; lz4 packs in an older format with it."""
+"""Programs with which `-l` lists an archive; with lz4, which is not among them, it packs in an older format."""
 
 
 def _packs_and_removes(call: Call) -> None:

@@ -23,7 +23,7 @@ _WRITES = frozenset({"-fprint", "-fprint0", "-fls", "-fprintf"})
 _READS = frozenset({"-newer", "-anewer", "-cnewer", "-samefile", "-files0-from"})
 _EITHER = frozenset({"-o", "-or", "-not", "!", "(", ")", ",", "-regex", "-iregex"})
 _MOST_SYMLINKS = 20
-"""How many links that lead elsewhere are rated one by one."""
+"""The number of links leading elsewhere that are rated individually."""
 _PATHS = frozenset({"-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex"})
 
 
@@ -126,7 +126,7 @@ def _delete_start(call: Call, query: FindQuery, start: Word) -> None:
 
 
 def _change(call: Call, query: FindQuery) -> None:
-    """Rate changing the files found as writing below each start directory."""
+    """Rate changing the files found like writing below each start directory."""
     for start in query.starts:
         call.use(Word(f"{start.text}/{ENTRY}", start.raw, start.is_pattern, start.runs), "write")
 
@@ -134,10 +134,10 @@ def _change(call: Call, query: FindQuery) -> None:
 def runs_on_matches(
     call: Call, query: FindQuery, command: list[Word], *, is_beside: bool = False, takes_all: bool = False
 ) -> None:
-    """Rate a command that runs for each file found, with the file in place of the braces.
+    """Rate a command that runs for each file found, with the file in place of `{}`.
 
-    `is_beside` says that it runs in the file's directory, which may be in a separate repository; `takes_all`, that
-    it gets all files at once.
+    `is_beside` means that it runs in the file's directory, which may be in a separate repository; `takes_all`, that it
+    gets all files at once.
     """
     if not command:
         return
@@ -159,7 +159,7 @@ def runs_on_matches(
 
 
 def _run_on_symlinks(call: Call, query: FindQuery, start: Word, command: list[Word]) -> None:
-    """Rate the command for each link that it finds and that leads out of the directory in which it starts."""
+    """Rate the command for each link that `find` finds and that leads out of the start directory."""
     path, context = call.scan.absolute(start) if query.has_symlinks else None, call.scan.context
     top = context.resolved(path or context.workspace)
     name = "*" if query.follows else query.name or "*"
@@ -177,7 +177,7 @@ def _run_on_symlinks(call: Call, query: FindQuery, start: Word, command: list[Wo
 
 
 def _run_beside(call: Call, query: FindQuery, command: list[Word]) -> None:
-    """Rate the command again, as one that runs in a directory below each start."""
+    """Rate the command again, as if it ran in a directory below each start directory."""
     name = query.name or ENTRY
     words = [word._replace(text=word.text.replace("{}", f"./{name}")) for word in command]
     directory, scan = call.scan.directory, call.scan
@@ -189,7 +189,7 @@ def _run_beside(call: Call, query: FindQuery, command: list[Word]) -> None:
 
 
 def _placed(word: Word, query: FindQuery, start: Word, *, takes_all: bool) -> Word:
-    """Return a word of the command with the files found below the start in place of the braces."""
+    """Return a word of the command with the files found below `start` in place of `{}`."""
     if "{}" not in word.text:
         return word
     text = word.text.replace("{}", query.files(start))

@@ -286,7 +286,7 @@ def _rate_remote_commands(call: Call) -> None:
 
 
 def rate_repository(call: Call, original: list[Word]) -> None:
-    """Rate a command that only reads by what the repository around it makes git run."""
+    """Rate a read-only command by what the repository around it makes git run."""
     if call.risk != "LOW":
         return
     names = frozenset(word.text.casefold() for word in original if not word.text.startswith("-"))
@@ -303,7 +303,7 @@ def rate_repository(call: Call, original: list[Word]) -> None:
 
 OTHER_REPOSITORY = "works on another repository, whose settings may run programs"
 _WITHOUT = words("version check-ref-format")
-"""Verbs that use no repository, nor its settings."""
+"""Verbs that use neither a repository nor its settings."""
 
 
 def is_other_repository(call: Call, marker: str = ".git") -> bool:
@@ -321,7 +321,7 @@ def is_other_repository(call: Call, marker: str = ".git") -> bool:
 
 
 def _is_nested(directory: str, top: str, marker: str) -> bool:
-    """Return whether a real directory belongs to another repository than the one at `top`."""
+    """Return whether a real directory belongs to a repository other than the one at `top`."""
     while directory != top and within(directory, top):
         if not recorded_stat.is_directory(directory) or _is_top(directory, marker):
             return True
@@ -351,7 +351,7 @@ _CHECKS_SIGNATURES = lazy_pattern(r"%[-+ ]?G[?GKSFPT]|%\(\*?signature")
 
 
 def _checks_signatures(call: Call, verb: str) -> None:
-    """Rate looking at signatures: git runs the program that its settings name to check them."""
+    """Rate showing signatures: to check them, git runs the program that its settings name."""
     if verb in {"verify-commit", "verify-tag"} or any(
         "%" in word.text and _CHECKS_SIGNATURES.search(word.text) for word in call.words
     ):
@@ -359,7 +359,7 @@ def _checks_signatures(call: Call, verb: str) -> None:
 
 
 def _displayed(call: Call, verb: str) -> None:
-    """Rate as read the paths that the verb shows: those after `--`, and any other whose reading is HIGH.
+    """Rate the paths that the verb shows: those after `--`, and any other that is HIGH to read.
 
     The path in `REV:PATH` is always recorded. A `symbolic-ref` that sets a branch is at least MEDIUM.
     """

@@ -1,4 +1,4 @@
-"""Grammars of programs and verbs that only read: the options and operands that are known to be harmless."""
+"""Grammars of programs and verbs that only read: their options and operands that are known to be harmless."""
 
 from __future__ import annotations
 

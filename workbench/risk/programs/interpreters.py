@@ -207,7 +207,7 @@ def _shell(call: Call) -> None:
 
 
 def _before_command(strings: list[str], at: int) -> int:
-    """Return the index before the command line that follows a flag with `c`, its other flags and their names."""
+    """Return the index just before the command line of a `-c` flag, skipping other flags and the names of options."""
     at += len(re.findall("[oO]", strings[at]))
     while at + 2 < len(strings) and strings[at + 1][:1] in {"-", "+"}:
         at += 1 + len(re.findall("[oO]", strings[at + 1])) * (strings[at + 1][1:2] != "-")
@@ -215,7 +215,7 @@ def _before_command(strings: list[str], at: int) -> int:
 
 
 def _other_shell(call: Call) -> None:
-    """Rate a shell with a language of its own as one that reads like bash, of which little is certain."""
+    """Rate a shell with its own language as if it were bash, with little certainty."""
     _shell(call)
     call.opaque = "*"
 
@@ -233,7 +233,9 @@ def _from_stdin(call: Call) -> None:
 
 
 class _Way(NamedTuple):
-    """How an interpreter accepts code: flags for code, letters with an attached value, flags followed by a value."""
+    """How an interpreter accepts code: as a flag's next word, attached to a letter, or after flags that take a
+    value.
+    """
 
     flags: frozenset[str]
     takes: str
@@ -321,15 +323,15 @@ def _starts_script(call: Call, word: Word, rest: list[Word], way: _Way, *, behin
 
 
 def verb_of_script(call: Call, arguments: list[Word]) -> None:
-    """Rate a script or module of the project HIGH if it gets a verb, such as `delete`, that destroys something."""
+    """Rate a script or module of the project HIGH if one of its arguments is a destructive verb, such as `delete`."""
     if verb := destroys(arguments, by_flag=False):
         call.raise_to("HIGH", f"a script of the project, run with {verb[:20]}")
 
 
 _MODULE = lazy_pattern(r"-[bBdEiIOPqRsSuvx]*m(.*)", re.DOTALL)
-"""The flag of Python for a module, which may be in the same word: `-mpip`, `-Im pip`."""
+"""Matches Python's flag for a module, which may be in the same word: `-mpip`, `-Im pip`."""
 _MOST_AHEAD = 12
-"""How many words after a script are searched for a flag for code."""
+"""The number of words after a script that are searched for a flag for code."""
 
 
 def _other_ways(call: Call) -> None:

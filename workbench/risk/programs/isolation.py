@@ -25,7 +25,7 @@ _NAMESPACE_SWITCHES: Final = (
     "--no-fork --map-root-user --map-current-user --map-auto --mount-proc --kill-child --keep-caps --all --env "
     "--preserve-credentials --follow-context --user-parent --join-cgroup"
 )
-"""The value of a long switch follows `=`."""
+"""Switches without a value in the next word: the value of a long switch follows `=`."""
 
 RULES: dict[str, Rule] = {
     "systemd-run": wrapper(_UNIT, plain=_UNIT_SWITCHES, risk="HIGH", reason=BY_SERVICE),

@@ -71,7 +71,7 @@ def _gpg(call: Call) -> None:
 
 
 def _open_keyring(call: Call, word: Word) -> None:
-    """Rate a file that gpg opens as a collection of keys, and makes if it does not exist."""
+    """Rate a file that gpg opens as a keyring, creating it if it does not exist."""
     path = call.scan.absolute(word) if "/" in word.text else None
     if path is not None and call.scan.context.protects(path):
         call.use(word, "write")
@@ -97,7 +97,7 @@ _ENDINGS: Final = (".pem", ".crt", ".cer", ".cert", ".der", ".csr", ".crl", ".p7
 
 
 def _openssl(call: Call) -> None:
-    """Rate openssl, which prints only what is public of a certificate, even if its file has the name of a key."""
+    """Rate openssl; it prints only the public parts of a certificate, even from a file named like a key."""
     verb = call.words[0].text if call.words else ""
     names = {word.text for word in call.words[1:] if word.text.startswith("-")}
     is_public = verb in _OF_KEYS and names <= _PUBLIC_ONLY and not names.isdisjoint({"-pubout", "-noout"})

@@ -45,7 +45,7 @@ _CURL_SENDS = words(
     "-d -F -T --data --data-raw --data-binary --data-ascii --data-urlencode --json --form --form-string --upload-file"
 )
 _CURL_FILES = words("-H --header --proxy-header --url-query --variable --data-url")
-"""Flags whose value may name a file to upload."""
+"""Flags of curl whose value may name a file to upload."""
 _WGET = Spec(
     "MEDIUM",
     "downloads",
@@ -110,7 +110,7 @@ def _asked(call: Call, method: str, *, local: bool) -> None:
 
 _LONGEST_METHOD = 12
 _CURL_OUTPUT = lazy_pattern(r"%output\{(?:>>)?([^}]*)\}")
-"""A file that `--write-out` switches its output to."""
+"""Matches a file to which the format of `--write-out` redirects the output."""
 
 
 def _curl_option(call: Call, option: ParsedOption, *, local: bool) -> None:
@@ -199,7 +199,9 @@ _OF_NAMES = {
     "drill": Spec(paths=uses("read", "-b -c -d -f -i -k -r") | uses("write", "-w"), values=words("-o -p -y")),
     "mtr": Spec(paths=uses("read", "-F --filename")),
 }
-"""Options that name files, most of which send each line or the whole content."""
+"""Programs that look up host names, with options that name files, from most of which they send each line or the whole
+content.
+"""
 
 
 def _asks_names(call: Call) -> None:
@@ -338,7 +340,7 @@ _DISCARDS = words("-f --force --remove-unversioned --remove-ignored --new-branch
 
 
 def _other_vcs(call: Call) -> None:
-    """Rate other version control; a setting may be an alias, hook or extension, which runs a program."""
+    """Rate other version control systems; a setting may define an alias, hook or extension that runs a program."""
     if any(word.text.startswith("--conf") for word in call.words):
         call.raise_to("HIGH", Reason(f"changes what {call.name} runs", Trait.RUNS))
     if call.name == "hg" and is_other_repository(call, ".hg"):  # `.hg/hgrc` names hooks and extensions

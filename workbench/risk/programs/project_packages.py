@@ -61,7 +61,9 @@ _WHERE = {
     "yarn": words("--cwd"),
     "bun": words("--cwd --filter -F"),
 }
-"""The options whose next word names a directory or workspace, and no package; `-w` of pnpm has none."""
+"""Options, by program, whose next word is a directory or workspace rather than a package; `-w` of pnpm takes no
+value.
+"""
 _DIRECTORIES = words("--prefix -C --dir --cwd")
 
 
@@ -148,7 +150,7 @@ def _npm_runs(call: Call) -> bool:
 
 
 _RUN_UNNAMED = words("pnpm yarn")
-"""Programs whose unknown verbs are scripts of the project, or programs of its packages."""
+"""Programs that run a project's script, or a package's program, for a verb that they do not know."""
 _OWN = frozenset(_NPM_TABLE) | words(
     "up self-update patch patch-commit patch-remove approve-builds env pm plugin constraints stage rebuild licenses "
     "import server fetch deploy workspace workspaces node config set cache store autoclean generate-lock-entry "
@@ -307,7 +309,7 @@ def _uv_run(call: Call) -> None:
 
 
 def _before_program(rest: list[Word]) -> int:
-    """Return how many words belong to `uv run` itself."""
+    """Return how many words belong to `uv run` itself, before the program."""
     at = 0
     while at < len(rest) and rest[at].text.startswith("-"):
         at += 2 if rest[at].text in _RUN.values else 1

@@ -99,7 +99,7 @@ _ASKED_SHORT = {
     "-version": words("java javac"),
 }
 _REACH_OUT = {*isolation.RULES, *relays.RULES}
-"""Programs that are HIGH with any arguments but these."""
+"""Programs that are HIGH with any arguments other than those asking for version or help."""
 _MISREAD = words("{ } ( ) then do else elif fi done esac if while until for case in function select [[ ]]")
 _PLAIN_NAME = lazy_pattern(r"\\?[\w./+\[:@%-]+\Z|\"[^\"$`\\]*\"\Z|'[^']*'\Z|~/|\$HOME/|\$\{HOME\}/", re.ASCII)
 
@@ -168,7 +168,7 @@ def _judge_by_rule(call: Call, original: list[Word]) -> None:
 
 
 def _only_says(call: Call) -> bool:
-    """Return whether a program that changes a service has a dry-run flag, and no word that may run something."""
+    """Return whether a program that changes a service has a dry-run flag and no word that may run something."""
     if call.name not in _DRY or not all(word.is_literal for word in call.words):
         return False
     strings = [word.text for word in call.words]
@@ -240,7 +240,9 @@ _PRINTS_TASKS = {
 
 
 def _parted(original: list[Word]) -> list[Word]:
-    """Return the words, with those that hold several arguments split: `--args='delete all'`, `'runMain Main drop'`."""
+    """Return the words, splitting those that contain several arguments: `--args='delete all'`, `'runMain Main
+    drop'`.
+    """
     result = []
     for word in original:
         value = word.text.partition("=")[2] if word.text.startswith("-") else word.text
@@ -249,7 +251,7 @@ def _parted(original: list[Word]) -> list[Word]:
 
 
 def _passed(name: str, original: list[Word]) -> list[Word]:
-    """Return the words that name a script of the project, or that a program of the project gets."""
+    """Return the words that name a script of the project, or that are passed to a program of the project."""
     if name not in _SCRIPTS and name not in _BUILDERS:
         return []
     if name == "bun" and original and original[0].text.endswith(_SOURCES):
@@ -275,12 +277,12 @@ _TASKS = words(
 _SCRIPTS = words("npm pnpm yarn bun node deno pdm hatch rye pixi poetry pipenv uv")
 """Programs that run scripts of the project, or installed programs, by name."""
 _PASS_ON = words("npm pnpm yarn bun")
-"""Programs of them that pass all further words to the script."""
+"""Those of `_SCRIPTS` that pass all further words to the script."""
 _BUILDERS = words("cargo go bazel bazelisk stack cabal zig lein dotnet swift dart")
-"""Programs that build a program of the project, and run it with the words that follow."""
+"""Programs that build a program of the project and run it with the words that follow."""
 _RUN_PROJECT = words("run r run-script --run start exec xtask")
 _MOST_AHEAD = 5
-"""How many words may be that verb."""
+"""The number of leading words among which that verb is searched."""
 _CHECKS = lazy_pattern(r"(?:unit|test|lint|spec|e2e|check|format|type)", re.IGNORECASE)
 """Matches the names of scripts that take the names of tests or files."""
 _SOURCES = (".ts", ".tsx", ".js", ".mjs", ".cjs")
@@ -341,7 +343,7 @@ def _may_be_function(call: Call) -> None:
 
 
 _MOVES = words("z zi j ji jo autojump fasd_cd workon mkcd take cdp bd up")
-"""Functions that many shells have for changing to a directory by a part of its name."""
+"""Functions, defined in many shells, that change to a directory given by a part of its name."""
 _EDITS = lazy_pattern(r"-i(?:\.\w+)?|--in-?place(?:=.*)?|--overwrite")
 
 
@@ -384,7 +386,7 @@ def _may_run(call: Call) -> None:
 
 
 def _run_values(call: Call) -> None:
-    """Rate the values of options of an unknown program that are command lines, going by the options' names."""
+    """Rate option values of an unknown program that are command lines, judging by the options' names."""
     for word, following in pairwise((*call.words[:_MOST_WORDS], literal(""))):
         flag, equals, value = word.text.partition("=")
         text = value if equals else following.text

@@ -24,7 +24,9 @@ _NC_RUNS: Final = words("-e -c --exec --sh-exec")
 
 
 def _nc(call: Call) -> None:
-    """Rate netcat: MEDIUM if it only asks whether a port answers; a program that it connects to the host is rated."""
+    """Rate netcat: MEDIUM if it only tests whether a port answers; a program that it connects to the host is rated
+    too.
+    """
     options, operands = call.options(_NC)
     asks = any(option.flag == "-z" for option in options) and all(_FLAGS.fullmatch(option.flag) for option in options)
     if asks and operands and not call.piped and not call.has_input and all(word.is_literal for word in operands):
@@ -41,7 +43,7 @@ def _nc(call: Call) -> None:
 
 _RUN_BY_SOCAT: Final = lazy_pattern(r"(?i)(?:[^,]*!!)?(?:EXEC|SYSTEM|SHELL)(?:-[^:,]*)?:(.*)", 0)
 _COMMAND: Final = lazy_pattern(r"(?:\\.|\"[^\"]*\"|'[^']*'|[^,\\])*")
-"""A command in an address of socat, which ends at the first comma that is not quoted."""
+"""Matches a command in an address of socat, which ends at the first unquoted comma."""
 
 
 def _socat(call: Call) -> None:

@@ -30,11 +30,11 @@ def always(risk: Risk, reason: str, names: str) -> dict[str, Rule]:
 
 
 _PASS_ON = {"cargo": words("run r test t bench"), "dotnet": words("run")}
-"""Verbs with which programs pass all words after `--` on to a program of the project."""
+"""Verbs with which programs pass all words after `--` to a program of the project."""
 
 
 def own_words(program: str, original: list[Word]) -> list[Word]:
-    """Return the words without those that a program of the project gets."""
+    """Return the words without those that are passed to a program of the project."""
     verb = next((word.text for word in original if not word.text.startswith(("-", "+"))), "")
     if verb not in _PASS_ON.get(program, frozenset()):
         return original
@@ -49,7 +49,7 @@ def flag_names(options: list[ParsedOption]) -> set[str]:
 def subcommands(table: Mapping[str, Spec], unknown: Spec, values: str = "") -> Callable[[Call], None]:
     """Return a rule that depends on the first operand, or on the first two, as in `remote add`.
 
-    `values` are the flags before it that take the next word as their value.
+    `unknown` is the rule for other operands, and `values` are flags before the operand whose value is the next word.
     """
     before = Spec(values=words(values))
 
@@ -89,9 +89,9 @@ class Wrap(msgspec.Struct, frozen=True):
     sets: bool = False
     """Whether NAME=VALUE may precede the command."""
     plain: frozenset[str] = msgspec.field(default_factory=frozenset)
-    """Flags without a value that do not affect what is run; `-#` stands for a number."""
+    """Flags without a value that do not affect what is run; `-#` means `-` and a number."""
     dashes: bool = False
-    """Whether the command starts only after `--`."""
+    """Whether the command must be preceded by `--`."""
 
 
 def wrap(values: str = "", skip: int = 0, **more: object) -> Wrap:
@@ -118,7 +118,7 @@ def wrapper(values: str = "", skip: int = 0, **more: object) -> Callable[[Call],
 def launcher(verbs: str, spec: Wrap, other: Rule, before: str = "") -> Callable[[Call], None]:
     """Return a rule for `PROGRAM run COMMAND`: a wrapper if one of the verbs is given, otherwise `other`.
 
-    `before` are the flags before the verb that take a value.
+    `before` are the flags before the verb whose value is the next word.
     """
     launching, taking = words(verbs, "|" if "|" in verbs else None), words(before)
 
@@ -195,7 +195,7 @@ def _flag(call: Call, rest: list[Word], spec: Wrap) -> None:
 
 
 def stays_one(call: Call, word: Word, *, attached: bool = False) -> None:
-    """Rate a word before the command; if it may expand to several words, the command is the later ones."""
+    """Rate a word before the command; if it may expand to several words, the command may be among them."""
     if word.splits or (word.matches and not attached):
         call.raise_to("MEDIUM", _SPREADS)
 

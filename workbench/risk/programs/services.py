@@ -63,7 +63,7 @@ _LOADS_CODE: Final = lazy_pattern(
 
 
 def _server(call: Call) -> None:
-    """Rate a server of data: HIGH if it lets other machines in without a password."""
+    """Rate a database or other data server: HIGH if it lets other machines in without a password."""
     strings = [word.text for word in call.words]
     call.apply(Spec("MEDIUM", "starts a server", operands="text"))
     if asks_help(call.words) or strings in (["--version"], ["-v"]):
@@ -78,7 +78,7 @@ def _server(call: Call) -> None:
 
 
 def _values(strings: list[str]) -> list[str]:
-    """Return the addresses after an option, up to the next one."""
+    """Return the values after an option that lists addresses, up to the next option."""
     end = next((at for at, text in enumerate(strings) if text.startswith("--")), len(strings))
     return [part for text in strings[:end] for part in text.split(",")]
 

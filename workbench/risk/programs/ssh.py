@@ -27,7 +27,7 @@ _OPTIONS_THAT_RUN = lazy_pattern(
 
 
 _MOST_INNER = 12
-"""How many parts of commands in options are looked at; further ones are known to run something."""
+"""The number of parts of option commands that are examined; if there are more, the option is known to run something."""
 
 
 def _rate_option(call: Call, option: ParsedOption) -> None:

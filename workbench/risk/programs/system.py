@@ -167,7 +167,7 @@ _SYSTEMD: dict[str, Rule] = {
         _ASKS, "systemd-cgls systemd-cgtop systemd-detect-virt systemd-path systemd-escape systemd-delta systemd-notify"
     ),
 }
-"""Rules for programs named `systemd-…` that can be harmless; all others are HIGH."""
+"""Rules for those programs named `systemd-…` that can be harmless; all others are HIGH."""
 
 
 def systemd(program: str) -> Rule | None:

@@ -1,4 +1,4 @@
-"""Rate methods of objects of unknown type, and calls that start programs."""
+"""Rates methods of objects of unknown type, and calls that start programs."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ def starts(judge: Judge, call: ast.Call, name: str) -> bool:
 
 
 def _runs_program(judge: Judge, call: ast.Call, name: str) -> None:
-    """Rate a program that is passed separately from its arguments, the first of which only tells it its own name."""
+    """Rate a program that is passed separately from its arguments; the first argument is only the name that it sees."""
     arguments = [judge.reading.values(word) for word in (call.args[1:] if name in table.SPAWNS else call.args)]
     program = argument(judge, call, Use("read", 9, "executable"))
     if name in table.WITHOUT_NAME:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from workbench.risk.reason import too_long
 
 LONGEST = 20_000
-"""How many characters of code are analyzed at most."""
+"""The maximum number of characters of code that are analyzed."""
 _MOST_LINES = 1_500
 _QUIETLY = threading.Lock()
 _Node = TypeVar("_Node", bound=ast.AST)
@@ -104,7 +104,7 @@ class Lines:
 
 
 _MOST = 12
-"""How many values are considered for a name."""
+"""The maximum number of values that are considered for a name."""
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 

@@ -36,7 +36,7 @@ _DECLARED = lazy_pattern(r"[+=\[]")
 _NAMES = frozenset({"variable_assignment", "variable_name"})
 _PLAIN_VALUE = lazy_pattern(r"[\w./-]+\Z", re.ASCII)
 _SPLIT_VALUE = lazy_pattern(r"(?=.*[ *?\[])[\w./=:,@%+{}()\"'|;<>&$!#*?\[\] -]{1,200}\Z", re.ASCII)
-"""Values that the shell splits or expands where they are not quoted."""
+"""Matches values that the shell splits or expands if they are unquoted."""
 _PRINTS = lazy_pattern(r"(?:export|declare|typeset|readonly|local)(?:\s+-[px]+)*\s*")
 _REFERS = lazy_pattern(r"(?:declare|typeset|local|readonly)\s+(?:-\w+\s+)*-\w*[in]")
 

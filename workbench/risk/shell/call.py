@@ -29,11 +29,13 @@ if TYPE_CHECKING:
     from workbench.risk.shell.scan import Scan
 
 _MOST_OF = (("(", 200), ("[{", 400), (";", 300), ("'\"", 1_200), ("+-*/%&|^", 1_500))
-"""How often certain characters may occur in code within a command line; more would take too long to analyze."""
+"""The maximum counts of certain characters in code within a command line; with more, the analysis would take too
+long.
+"""
 
 _MOST_FLAGS = 2_500
 _PYTHON = 1
-"""As how many commands Python code counts."""
+"""The number of commands that a piece of Python code counts as, towards the limit."""
 
 
 def rated_python(scan: Scan, code: str, *, is_visible: bool) -> Findings:
@@ -78,7 +80,7 @@ class Spec:
     reason: str = ""
     operands: Use = "read"
     skip: int = 0
-    """How many leading operands are not paths, such as a pattern or a script."""
+    """The number of leading operands that are not paths, such as a pattern or a script."""
     values: frozenset[str] = frozenset()
     """Flags whose value is the next word."""
     flags: Mapping[str, tuple[Risk, str]] = field(default_factory=dict)
@@ -88,7 +90,7 @@ class Spec:
     keeps: bool = False
     """Whether the files that it writes keep their content."""
     unskip: frozenset[str] = frozenset()
-    """Flags that supply the pattern themselves, so no operand is skipped."""
+    """Flags that supply the pattern themselves, so that no operand is skipped."""
 
 
 class Programs(Protocol):
@@ -122,7 +124,7 @@ class Call:
         self.is_proven = False
         """Whether the rule has proven each word harmless."""
         self.in_usual_form: list[Word] = []
-        """The words in the form that the grammar requires, if they were written in a different form."""
+        """The words in the form that the grammar requires, if they were written in another form."""
         self.piped = self.has_input = False
         """Whether it reads from a pipe; `has_input`: whether it reads from a file, a heredoc or a here string."""
         self.stdin: str | None = None
@@ -139,7 +141,7 @@ class Call:
         self.changes: list[str] = []
         self.protected: list[str] = []
         self.spared: set[str] = set()
-        """Protected paths that may be changed like any other, because their content is worthless."""
+        """Protected paths that may be changed like any other, because their content does not matter."""
         self.spares: Spares = ""
         self.unplaced = False
         self.opaque = self.program = ""
@@ -149,7 +151,9 @@ class Call:
         """Whether the files that it writes keep their content: only names, dates or permissions change."""
 
     def raise_to(self, risk: Risk, reason: str) -> None:
-        """Raise the risk to at least `risk`, preserving the first reason for the highest risk; it RUNS if any does."""
+        """Raise the risk to at least `risk`, keeping the first reason for the highest risk; the trait RUNS is kept from
+        any reason.
+        """
         if not self.reason or higher(self.risk, risk) != self.risk:
             self.reason = reason if risk != "LOW" else self.reason
         elif risk == self.risk == "HIGH":

@@ -27,7 +27,7 @@ _FEW_NODES = 250
 _LEAVES = lazy_pattern(r"(?:\A|[;{&|\s])(?:exit|return|die)\b[^;{}()&|]*;?\s*\}?\s*\Z")
 _MOVES = (("cd",), ("pushd",), ("popd",))
 LineStart: TypeAlias = tuple[str | None, dict[str, str], dict[str, str]]
-"""The directory, the variables, and those known without an assignment, at the start of a line."""
+"""The state at the start of a line: the directory, the variables, and the variables known without an assignment."""
 _State: TypeAlias = tuple[str | None, str | None, bool]
 _IF_NOT = "if the change of directory before it fails"
 
@@ -57,7 +57,7 @@ def chain(scan: Scan, node: Node) -> None:
 
 
 def _held(scan: Scan) -> _State:
-    """Assume that all changes of directory so far succeeded; return the previous state, for `_behind`."""
+    """Assume that all changes of directory so far succeeded; return the previous state."""
     state = (scan.directory, scan.gone, scan.unsure)
     scan.directory, scan.unsure = scan.directory if scan.gone is None else scan.gone, False
     return state
@@ -116,7 +116,9 @@ def as_if_not_gone(scan: Scan, root: Node, start: LineStart, at: int) -> None:
 
 
 def both_ways(parts: list[Part], other: list[Part]) -> list[Part]:
-    """Return `parts`, rated for successful changes of directory, raised to the ratings of the failing case."""
+    """Return `parts`, rated for successful changes of directory, with risks raised to those in `other`, rated for
+    failures.
+    """
     if len(parts) != len(other):
         return parts + [_doubted(part) for part in other if part.risk == "HIGH"][:MOST_REASONS]
     return [_higher(one, another) for one, another in zip(parts, other, strict=True)]
@@ -270,7 +272,7 @@ def _target(scan: Scan, word: Word) -> str | None:
     """Return the directory to which `cd` leads, or None if unknown.
 
     For `..`, bash shortens the path by which it arrived, whereas the kernel goes up from the real directory. If these
-    differ, the result depends on `set -P`, which other shells do not have, so it counts as unknown.
+    differ, the result depends on `set -P`, which other shells do not have, so it is treated as unknown.
     """
     if word.text == "-" or word.text[:1] == "+" or (word.is_pattern and not _is_new(word)):
         return None

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MOST_WORDS = 1_000_000
 """More words of one expansion take the shell more than 100 MB."""
 _FEW_COMMAS = 15
-"""With this many commas, braces expand to at most 32,768 words."""
+"""With at most this many commas, braces expand to at most 32,768 words."""
 NO_END = Reason("may repeat without end", Trait.REPEATS)
 _TOO_MANY = "expands to so many words that memory may run out"
 _LEAVES = lazy_pattern(r"(?<![\w.-])(?:break|exit|return|exec|kill)(?![\w-])")
@@ -49,7 +49,9 @@ _QUITS = lazy_pattern(r"\s['\"]?\d+\s*q['\"]?(?=\s|$)")
 
 
 def is_cut(stages: list[tuple[str, str]]) -> bool:
-    """Return whether the following stages of a pipeline, given by type and source text, stop reading at some time."""
+    """Return whether one of the following stages of a pipeline stops reading at some time; each is given by type and
+    text.
+    """
     for kind, text in stages:
         name = text.split(None, 1)[0].rpartition("/")[2]
         if kind not in {"command", "redirected_statement"}:
@@ -80,7 +82,7 @@ def loop(scan: Scan, node: Node) -> None:
 
 
 def _counts_on(head: str) -> bool:
-    """Return whether `for ((start; condition; step))` has no condition, or a limit that is far away."""
+    """Return whether `for ((start; condition; step))` has no condition, or a very high limit."""
     parts = head[head.find("((") + 2 : head.rfind("))")].split(";")
     return len(parts) == 3 and (not parts[1].strip() or bool(_COUNTS_FAR.search(parts[1])))
 

@@ -60,7 +60,7 @@ class OptionRule(NamedTuple):
 
     @property
     def powerful(self) -> bool:
-        """Whether the option would do harm if a command got it from the value of a variable or from a file name."""
+        """Whether the option would do harm if it came from the value of a variable or from a file name."""
         return self.high or self.doubtful or not {*self.kinds} <= {"t"}
 
     @property
@@ -165,7 +165,7 @@ class _Proof:
         self._skips = False
         self._deep = self._follows = False
         self._names: list[Word] = []
-        """Words after `--`, which are not options whatever they become."""
+        """Words after `--`, which are not options whatever they expand to."""
 
     def run(self, words: list[Word]) -> None:
         rest = iter(words)
@@ -216,7 +216,9 @@ class _Proof:
             self._apply(option, attached, rest)
 
     def _not_listed(self, flag: str, attached: Word | None, rest: Iterator[Word]) -> None:
-        """Rate an option that is not in the table; if it may abbreviate listed options, the most dangerous counts."""
+        """Rate an option that is not in the table; if it may abbreviate listed options, rate it as the most dangerous
+        of them.
+        """
         if self._grammar.any_option:
             return
         self._not_allowed(flag)
@@ -267,7 +269,7 @@ class _Proof:
         self._used(kind, word)
 
     def _overflows(self, word: Word) -> None:
-        """Rate the words after the first one that the shell makes of a value: they are operands or options."""
+        """Rate the further words to which the shell may expand an option's value: they are operands or options."""
         if word.splits:
             self._call.raise_to("MEDIUM", _SEVERAL_WORDS)
         elif word.matches:
@@ -309,7 +311,7 @@ class _Proof:
                 self._operand(grammar.kind(position), word)
 
     def _positions(self, position: int, word: Word) -> None:
-        """Rate a word that may become several for each operand that these may be."""
+        """Rate a word that may become several, once for each operand position that these may have."""
         for at, kind in enumerate(self._grammar.kinds_from(position)):
             if at and (not kind or kind == "!" or (kind == "w" and word.splits)):
                 self._call.raise_to("MEDIUM", _SEVERAL_WORDS)

@@ -36,14 +36,14 @@ _ONLY_SET = lazy_pattern(r"(?<![\w$\]])[A-Za-z_]\w*\s*=(?!=)")
 
 
 class Sum(NamedTuple):
-    """A value used in arithmetic, or a variable used as the name of another variable."""
+    """A value used in arithmetic (with its source), or a variable used as the name of another variable."""
 
     text: str
     names: frozenset[str]
     runs: bool
     """Whether it contains a command whose output is unknown."""
     unsure: bool
-    """Whether any of the names was not certain to hold a number at this point of the line."""
+    """Whether any of the names was not certain to be a number at this point of the line."""
     is_name: bool = False
 
 
@@ -52,7 +52,7 @@ class Origins:
 
     def __init__(self, distrusted: frozenset[str] = frozenset()) -> None:
         self.certain: dict[str, str] = {}
-        """Glob patterns for variables known to hold a number or a file name at this point of the line."""
+        """Glob patterns, by variable, for values known to be a number or a file name at this point of the line."""
         self.relied: set[str] = set()
         """Variables whose pattern in `certain` was used."""
         self._distrusted = distrusted
@@ -125,7 +125,7 @@ class Origins:
         self.certain = {name: kind for name, kind in self.certain.items() if name in before}
 
     def doubtful(self) -> frozenset[str]:
-        """Return the variables whose pattern was used although they also get other kinds of values."""
+        """Return the variables whose pattern was used although they also get values that it does not match."""
         return frozenset(name for name in self.relied if len(self._kinds.get(name, ())) > 1)
 
     def reckon(self, raw: str) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from workbench.risk.shell.scan import Scan
 
 LONGEST = 10_000
-"""How many characters of a command line are analyzed at most."""
+"""The maximum number of characters of a command line that are analyzed."""
 MOST_PIPES = 400
 """The maximum number of pipes, because the parser's time grows with their square."""
 MOST_NODES = 600
@@ -32,7 +32,7 @@ MOST_GUESSES = 24
 """The maximum number of words and strings that are rated because some program may run them as commands."""
 _MOST_HEREDOCS = 60
 _MOST_SPLITS = 8
-"""In a command with this many words that may become several, all of these count as unknown."""
+"""If a command has at least this many words that may become several, all of these are treated as unknown."""
 _MOST_STRINGS = MOST_NODES // 3
 """The maximum number of double-quoted strings, each of which has at least three nodes."""
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 _DEEPEST = 6
 _MOST_PARTS = 32
-"""The maximum number of commands, each of which takes up to 0.15 ms, in a line that is to be rated within 5 ms."""
+"""The maximum number of commands in a line: each takes up to 0.15 ms, and a line is to be rated within 5 ms."""
 _LONGEST_PATH, _MOST_UP = 4_096, 64
 _OPEN = lazy_pattern(rf"[{UNKNOWN}*?\[{{]")
 _PART_OF = lazy_pattern(r"\$\{(?:\w+|[@*])(?:\[[^]]*\])?:(?![-+=?])([^{}]*)\}")
@@ -68,7 +68,7 @@ class Scan:
         self.origins = Origins()
         self.functions: set[str] = set()
         self.written: dict[str, str] = {}
-        """The text that this line's commands have written to files, by path; under "" the code it has compiled."""
+        """The text that this line's commands have written to files, by path; under "" the code that it has compiled."""
         self.fetched: set[str] = set()
         """The directories into which this line has cloned repositories from elsewhere."""
         self.printed = ""
@@ -148,7 +148,7 @@ class Scan:
         self.parts.append(Part(shortened(text), risk, CANNOT_READ))
 
     def rescan(self, lines: list[str]) -> None:
-        """Rate lines that are commands only if the parser is wrong; only their HIGH parts count."""
+        """Rate lines that are commands only if the parser is wrong; only HIGH parts are kept."""
         for line in lines:
             inner = self.child()
             inner.run(line)

@@ -41,7 +41,7 @@ _REDIRECTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirec
 _INERT = frozenset({"comment", "raw_string"})
 _SETS = frozenset({"variable_assignment", "declaration_command", "unset_command", "for_statement"})
 _NEAR = 200
-"""How many bytes before a redirect are searched for the place where its descriptor was opened."""
+"""The number of bytes before a redirect that are searched for the place where its descriptor was opened."""
 _MAY_SET = lazy_pattern(r"\b(?:read|eval|source|let|getopts|mapfile|readarray|printf)\b|(?:^|[\s;{])\.\s")
 _DESCRIPTOR = lazy_pattern(r"\{[A-Za-z_]\w*\}")
 _RUNS_MORE = lazy_pattern(r"\b(?:source|eval)\b|(?:^|[\s;{])\.\s")

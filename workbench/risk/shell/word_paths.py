@@ -68,7 +68,7 @@ def rate_words_as_paths(call: Call) -> None:
 
 
 def stop_at_too_many(call: Call) -> None:
-    """Raise TooMuch if there are more paths than are looked up, before any of them is."""
+    """Raise TooMuch if the call has more paths than may be looked up, before looking up any of them."""
     values = filter(None, _values(call)) if len(call.words) > MOST_PATHS // 3 else ()
     if next(islice(values, MOST_PATHS, None), None) is not None:
         raise TooMuch

@@ -220,7 +220,9 @@ class WordReader:
         return _Piece(UNKNOWN, False, runs, not quoted and not _CHARACTERS.fullmatch(raw))
 
     def _resolved(self, value: str, *, quoted: bool) -> _Piece:
-        """Return a known value; unquoted, it counts as unknown if the shell splits it, except for `split`."""
+        """Return a known value; if unquoted and split by the shell, it is treated as unknown unless `split` handles
+        it.
+        """
         if _UNSPLIT.match(value):
             return _Piece(value)
         text = re.sub(r"[ \t\n]", _BOUNDARY, value) if self._is_splitting and not quoted else UNKNOWN
@@ -331,9 +333,9 @@ def _strings(text: str) -> list[str]:
 
 
 def _group(text: str, start: int) -> tuple[int, list[int]]:
-    """Return the end of the brace group that begins at `start` (0 if it has none), and the indexes of its own commas.
+    """Return the end of the brace group that starts at `start` (0 if it has none), and the indexes of its own commas.
 
-    As in bash, a closing brace counts only after a comma or two dots of the group: `{a},b}` is `a}` and `b`.
+    As in bash, a closing brace ends the group only after a comma or two dots of the group: `{a},b}` is `a}` and `b`.
     """
     depth = parts = 0
     commas: list[int] = []

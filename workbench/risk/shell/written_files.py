@@ -40,7 +40,7 @@ _DANGEROUS: Final = lazy_pattern(
 _MAY_BE_DANGEROUS: Final = lazy_pattern(
     r"curl|wget|fetch|aria2c|base(?:64|32)|/dev/|n(?:c|etcat)|>&|backend|/tmp/|/shm/|rm"
 )
-"""What any text has that `_DANGEROUS` matches; ten times faster, because each alternative starts with a literal."""
+"""Matches any text that `_DANGEROUS` may match; ten times faster, because each alternative starts with a literal."""
 _DOCUMENTS: Final = lazy_pattern(
     r"(?i).*(?:\.(?:md|markdown|rst|txt|adoc|html?|tex|org|log|csv)|dockerfile[\w.-]*|\.dockerfile|containerfile"
     r"|/readme|/install|/contributing)"
@@ -309,7 +309,7 @@ RUNNABLE: Final = words(
     "rsync chmod chown git find sed awk tar mv cp tee ln kubectl docker podman psql mysql xargs env timeout nohup eval "
     "kill pkill crontab systemctl truncate unlink"
 )
-"""Program names that make a text count as a command line."""
+"""Program names that make a line of text look like a command line."""
 _NAMES_COMMAND: Final = lazy_pattern(rf"(?<!\w)(?:{'|'.join(sorted(RUNNABLE))})(?!\w)")
 _PASS: Final = words("tee sponge cp gcp install ginstall mv gmv ln link dd rsync")
 """Programs that copy their input, or the files they read, to the files they write."""
