@@ -175,6 +175,6 @@ def finished() -> list[Any]:
 def failed() -> list[Any]:
     script = Script().start(model="openai/gpt-5").user("Fix the failing test.")
     script.run("execute_bash", "make: *** No rule to make target 'test'.", command="make test", _exit_code=2)
-    detail = "the provider does not know the key; set OPENAI_API_KEY"
+    detail = "api.openai.com could not be reached (timed out): check your connection"
     script.add(ev.RunEnded, reason="error", detail=detail)
     return [*script.events, live.EngineState(state="idle")]

@@ -78,7 +78,7 @@ def condensed():
     more = {"summary": SUMMARY, "reason": "tokens", "usage": usage, "cost": 0.0282}
     script.add(ev.HistoryCondensed, first=9, last=31, **more)
     answered(script, "The amount gets its sign back now.", 4_100)
-    return [*script.events, live.EngineState(state="idle")]
+    return [*script.events, live.EngineState(state="thinking")]
 
 
 def no_more(app):

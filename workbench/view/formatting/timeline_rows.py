@@ -38,11 +38,13 @@ def has_row(item: Item) -> bool:
     """Return whether the timeline can show the item: actions, user messages, and notices that matter.
 
     Changes of the plan and the final message have no row, because the plan's panel and the conversation show them.
+    Neither have notices that are not in the log, such as a lost connection: they are no point in time to go back to.
     """
     if isinstance(item, ActionItem):
         return not is_plan_change(item) and (kind_of(item.tool) != "final" or item.phase != "done" or bool(item.agent))
     if isinstance(item, NoticeItem):
-        return item.kind != "info" or bool(item.detail) or item.branch is not None
+        matters = item.kind != "info" or bool(item.detail) or item.branch is not None
+        return matters and item.seq > 0
     return isinstance(item, UserItem)
 
 

@@ -51,7 +51,7 @@ from workbench.view.review.review import Review
 from workbench.view.state import Changed, SessionState
 
 _KEYS: Final[tuple[BindingType, ...]] = (
-    Binding("f9", "past('time')", "Look back in time", id="time", priority=True, show=False),
+    Binding("f9", "app.page('time')", "Look back in time", id="time", priority=True, show=False),
     Binding("f8", "question", "Pending approvals", id="question", priority=True),
     Binding("shift+tab", "mode", "Next mode", id="mode", priority=True),
     Binding("alt+y", "copy_answer", "Copy the last answer", id="copy-answer", priority=True, show=False),
@@ -126,7 +126,7 @@ class MainScreen(SessionScreen):
         if not self.composer.query(Prompt):
             return  # not mounted yet, or removed already
         show_engine_lost(self.app, self.state)
-        self._hints.show(hints_now(self, self.state, self.query_one(Prompt)))
+        self._hints.show(hints_now(self, self.state, self.query_one(Prompt), has_model=self.submitter.has_model))
         self._activity.show()
         self.submitter.show_waiting()
 
