@@ -312,7 +312,7 @@ class WorkbenchApp(TerminalApp):
             open_settings(self, self.settings_model, search)
 
     def action_page(self, name: str, argument: str = "") -> None:
-        """Show a page: rules, decisions, trust, servers, usage, tools, problems, the past, blame of a file or comparison."""
+        """Show a page: rules, decisions, trust, servers, usage, tools, problems, time, blame or comparison."""
         open_page(self, name, argument)
 
     def action_leave(self) -> None:
