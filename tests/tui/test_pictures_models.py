@@ -69,7 +69,10 @@ def fallback_model():
     busy = {"fallback": "house", "fallback_reason": "deep is overloaded"}
     script.answer("I go on with the parser.", cost=0.0, **busy)
     script.run("execute_bash", "12 passed", command="python -m pytest -q", _exit_code=0)
-    return [*script.events, live.EngineState(state="thinking", detail="deep is overloaded; asking house")]
+    return [
+        *script.events,
+        live.EngineState(state="thinking", detail="deep is overloaded; asking house", model="house"),
+    ]
 
 
 def condensed():

@@ -118,6 +118,8 @@ class ActionItem(Struct):
     """Why the call could not become an action."""
     response: ModelResponded | None = None
     """The model response that proposed it."""
+    bears_cost: bool = False
+    """Whether its row shows the cost of its response: it is the first action of that response that has a row."""
     at: datetime | None = None
     decided_by: str = ""
     decided_rule: str = ""

@@ -61,6 +61,7 @@ _STAGE_HINTS: Final = (
     ("viewer.stage", "Stage"),
     ("viewer.stage-file", "Whole file"),
     ("viewer.commit", "Commit"),
+    ("viewer.reviewed", "Reviewed"),
 )
 _VIEW_HINTS: Final = (("viewer.scope", "Scope"), ("viewer.search", "Search"), ("viewer.close", "Close"))
 _HINTS: Final = (*_MOVE_HINTS, *_DECIDE_HINTS, *_VIEW_HINTS)

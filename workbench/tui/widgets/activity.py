@@ -90,9 +90,15 @@ class Activity(Widget):
         size = size_text(self._state)
         took = seconds(max(0.0, (clock.now() - self._since).total_seconds()), live=True)
         facts = "".join(f" · {fact}" for fact in (size, took) if fact)
-        detail = visible(self._state.work_detail, lines=False)
+        detail = visible(_news(self._state), lines=False)
         line = text.replace(_BUSY, sign, 1)
         return Content.assemble((line, style), (facts, "$dim"), (f" · {detail}" if detail else "", "$warning"))
+
+
+def _news(state: SessionState) -> str:
+    """Return the engine's remark on the model call, but not which fallback is asked if a notice has said so."""
+    name, detail = state.fallback_model, state.work_detail
+    return "" if name in state.fallbacks and detail.endswith(f"; asking {name}") else detail
 
 
 def is_working(state: SessionState) -> bool:

@@ -96,5 +96,6 @@ def _in_panel(screen: Screen[Any]) -> list[Hint]:
     focused = screen.focused
     own = own_bindings(focused).values() if focused is not None else ()
     names = [(binding.id, binding.description) for bindings in own for binding in bindings if binding.show]
-    named = [(name, words) for name, words in dict(names).items() if name and words]
+    idle = getattr(focused, "idle_keys", ())
+    named = [(name, words) for name, words in dict(names).items() if name and words and name not in idle]
     return [*named[:4], ("leave", "Prompt"), ("zoom", "Maximize")]

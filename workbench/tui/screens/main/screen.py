@@ -20,6 +20,7 @@ from workbench.tui.messages import (
     PastRequested,
     RedoRequested,
     RewindRequested,
+    RowKeysChanged,
     TimeRequested,
 )
 from workbench.tui.open_screens import (
@@ -108,8 +109,7 @@ class MainScreen(SessionScreen):
             return  # an ending app removes the widgets while the engine may still send events
         self.view.show(changed, self.submitter.outbox.pending)
         if changed is not None and changed.is_only_live:
-            self._activity.show()
-            return
+            return self._activity.show()
         self.submitter.restore(changed)
         show_ports(self.app, changed)
         if changed is None:
@@ -137,6 +137,7 @@ class MainScreen(SessionScreen):
     @on(events.ScreenSuspend)
     @on(events.ScreenResume)
     @on(events.DescendantFocus)
+    @on(RowKeysChanged)
     def on_keys_changed(self) -> None:
         """Update the key hints after the next refresh, because other keys work now."""
         self.call_after_refresh(self.refresh_status)
