@@ -107,10 +107,6 @@ class StepRequested(Message):
         self.number = number
 
 
-class RowKeysChanged(Message):
-    """Posted when other keys work on the row at the cursor."""
-
-
 class ViewChanged(Message):
     """The user has changed how a part of the session is shown, for example by a fold or a filter."""
 

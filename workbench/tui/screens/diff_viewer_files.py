@@ -59,7 +59,7 @@ _DECIDE_HINTS: Final = (
 _STAGE_HINTS: Final = (
     ("viewer.answer", "Answer"),
     ("viewer.stage", "Stage"),
-    ("viewer.stage-file", "Whole file"),
+    ("viewer.stage-file", "Whole"),
     ("viewer.commit", "Commit"),
     ("viewer.reviewed", "Reviewed"),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from textual.content import Content
@@ -13,6 +13,7 @@ from workbench.text import visible
 from workbench.tui.key_names import key_name, spelled
 from workbench.tui.textual_seam.screen import own_bindings
 from workbench.tui.widgets.prompt import Prompt, send_label
+from workbench.tui.widgets.timeline import Timeline
 from workbench.view.state import SessionState
 
 Hint = tuple[str, str]
@@ -92,10 +93,17 @@ def _send_words(state: SessionState, prompt: Prompt) -> str:
     return "Send"
 
 
+def _idle_keys(focused: Widget | None) -> Collection[str]:
+    """Return the keys that do nothing for the row at the cursor; they are not offered, but not typed either."""
+    if not isinstance(focused, Timeline) or focused.rows.has_diff(focused.cursor):
+        return ()
+    return ("timeline.diff",)
+
+
 def _in_panel(screen: Screen[Any]) -> list[Hint]:
     focused = screen.focused
     own = own_bindings(focused).values() if focused is not None else ()
     names = [(binding.id, binding.description) for bindings in own for binding in bindings if binding.show]
-    idle = getattr(focused, "idle_keys", ())
+    idle = _idle_keys(focused)
     named = [(name, words) for name, words in dict(names).items() if name and words and name not in idle]
     return [*named[:4], ("leave", "Prompt"), ("zoom", "Maximize")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar, Final, NamedTuple
 
 from textual.binding import Binding, BindingType
@@ -19,7 +19,6 @@ from workbench.tui.messages import (
     ItemRequested,
     RedoRequested,
     RewindRequested,
-    RowKeysChanged,
     TextChosen,
     TimeRequested,
     ViewChanged,
@@ -71,6 +70,11 @@ class TimelineRows:
     def at(self, index: int) -> Item | None:
         """Return the item of a row, or None if there is no such row."""
         return self.items[index] if index < len(self.items) else None
+
+    def has_diff(self, index: int) -> bool:
+        """Return whether the action of a row changes files, or would change some."""
+        item = self.at(index)
+        return isinstance(item, ActionItem) and bool(item.files or item.preview)
 
     def position(self, item: Item) -> int | None:
         """Return the index of an item's row, or None if it has none."""
@@ -250,12 +254,6 @@ class Timeline(LineList):
         if new_value <= 0 < old_value:
             self._request_earlier()
 
-    def watch_cursor(self, before: int, after: int) -> None:
-        """Report a row that has a diff after one that has none, and the other way round."""
-        super().watch_cursor(before, after)
-        if self._has_diff(before) is not self._has_diff(after):
-            self.post_message(RowKeysChanged())
-
     def action_first(self) -> None:
         """Move to the first row of the session, which may have to be loaded first."""
         super().action_first()
@@ -291,15 +289,6 @@ class Timeline(LineList):
         if parameters == ("redo",):
             return self._state.was_rewound
         return self.rows.is_filtered if action == "show_all" else super().check_action(action, parameters)
-
-    @property
-    def idle_keys(self) -> Collection[str]:
-        """The keys that do nothing for the row at the cursor, so that they are not offered; they are never typed."""
-        return () if self._has_diff(self.cursor) else ("timeline.diff",)
-
-    def _has_diff(self, index: int) -> bool:
-        item = self.rows.at(index)
-        return isinstance(item, ActionItem) and bool(item.files or item.preview)
 
     def _shift(self, count: int) -> None:
         """Account for lines added or removed before the first one; the visible lines and the cursor stay in place."""

@@ -89,7 +89,8 @@ def _action_row(
         head.append(Piece(f"   {title.detail}", "dim"))
     if width >= WITH_TOKENS and not title.detail and (arguments := arguments_words(item)):
         head.append(Piece(f"   {arguments}", "dim"))
-    return spread(head, [*(_tail(item, width) if len(group) == 1 else []), *_figures(group, width, now)], width)
+    tail, figures = _tail(item, width) if len(group) == 1 else [], _figures(group, width, now)
+    return spread(head, [*tail, *([Piece("  ")] if tail and figures and width < WITH_COST else []), *figures], width)
 
 
 def _title_style(item: ActionItem) -> str:
@@ -108,7 +109,7 @@ def _figures(group: Sequence[ActionItem], width: int, now: datetime) -> Line:
     item = group[0]
     time = Piece(duration_text(item, now) if len(group) == 1 else "", "running" if item.phase == "running" else "dim")
     if width < WITH_COST:
-        return [Piece("  "), time] if time.text and width >= WITH_TIME else []
+        return [time] if time.text and width >= WITH_TIME else []
     columns = [Piece(f"{_cost(group):>{_COST_CELLS}}", "dim")]
     if width >= WITH_TOKENS:
         columns.append(Piece(f"{_tokens(group):>{_TOKENS_CELLS}}", "dim"))

@@ -20,7 +20,6 @@ from workbench.tui.messages import (
     PastRequested,
     RedoRequested,
     RewindRequested,
-    RowKeysChanged,
     TimeRequested,
 )
 from workbench.tui.open_screens import (
@@ -46,6 +45,7 @@ from workbench.tui.widgets.key_hints import KeyHints, hints_now
 from workbench.tui.widgets.message_queue import QueueList
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.status_line import StatusLine
+from workbench.tui.widgets.timeline import Timeline
 from workbench.view.app_session import AppSession
 from workbench.view.prompt.completion import mention_of
 from workbench.view.review.review import Review
@@ -95,6 +95,7 @@ class MainScreen(SessionScreen):
     def on_mount(self) -> None:
         """Paint the empty screen, then begin to follow the session."""
         self.show(None)
+        self.watch(self.query_one(Timeline), "cursor", self.on_keys_changed, init=False)
         if self.has_session:
             self.call_after_refresh(self.view.start)
         self.submitter.send_first()
@@ -137,7 +138,6 @@ class MainScreen(SessionScreen):
     @on(events.ScreenSuspend)
     @on(events.ScreenResume)
     @on(events.DescendantFocus)
-    @on(RowKeysChanged)
     def on_keys_changed(self) -> None:
         """Update the key hints after the next refresh, because other keys work now."""
         self.call_after_refresh(self.refresh_status)
