@@ -93,8 +93,8 @@ def kind_of(name: str) -> ToolKind:
 def presentation_of(name: str, arguments: Mapping[str, Any], recorded: Presentation | None = None) -> Presentation:
     """Return the presentation of a call; the manifest of a built-in tool takes precedence over the `recorded` one.
 
-    If `recorded` names another agent, which makes the call, that name is put before the headline; screens show it beside
-    the title.
+    If `recorded` names another agent, which makes the call, that name is put before the headline; screens show it
+    beside the title.
     """
     manifest = manifest_of(name)
     if manifest is None:
