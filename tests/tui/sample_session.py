@@ -27,7 +27,7 @@ class Script:
     def __init__(self) -> None:
         self.events: list[ev.Event] = []
         self.actions = 0
-        self._response = "r"
+        self._response, self._position = "r", 0
 
     def add(self, kind: Callable[..., ev.Event], **fields: Any) -> ev.Event:
         seq = len(self.events) + 1
@@ -45,15 +45,17 @@ class Script:
         return self
 
     def answer(self, text: str = "", **fields: Any) -> Script:
-        self._response = f"r{len(self.events)}"
+        self._response, self._position = f"r{len(self.events)}", 0
         self.add(ev.ModelResponded, response_id=self._response, model="m", text=text, **{"cost": 0.01, **fields})
         return self
 
     def propose(self, tool: str, risk: risk.Risk = "LOW", summary: str = "", **arguments: Any) -> str:
         self.actions += 1
         action_id = f"a{self.actions}"
+        self._position += 1
         self.add(
             ev.ActionProposed,
+            position=self._position - 1,
             action_id=action_id,
             response_id=self._response,
             call_id=action_id,

@@ -75,6 +75,15 @@ async def test_f9_starts_the_demo_from_the_welcome_text(tmp_path):
         assert client.commands == [("send", "find the fault")]
 
 
+async def test_help_says_what_f9_does_without_a_session():
+    app = workbench_app(None, set={"model": None})
+    async with app.run_test(size=(120, 60)) as pilot:
+        await pilot.press("f1")
+        await wait_until(pilot, lambda: app.screen.id == "help-screen")
+        await wait_until(pilot, lambda: re.search(r"F9 +Start the demo", text_on(app)))
+        assert "Look back in time" not in text_on(app)
+
+
 async def test_help_lists_the_keys_of_the_focus_and_the_guides():
     app = workbench_app(FakeClient())
     async with app.run_test(size=(120, 40)) as pilot:

@@ -157,7 +157,11 @@ async def test_failing_model_gives_the_reason_and_can_be_retried_or_used_anyway(
         await pilot.press("enter")
         await wait_until(pilot, lambda: "✗ " in text_on(app) and "anyway" in text_on(app))
         await armed(pilot)
-        await pilot.press("x", "backspace", "ctrl+t")
+        await pilot.press("x")
+        await wait_until(pilot, lambda: "Enter Test and start" in text_on(app))
+        await pilot.press("backspace")
+        await wait_until(pilot, lambda: "Enter Start anyway" in text_on(app))
+        await pilot.press("ctrl+t")
         await wait_until(pilot, lambda: "● Testing" in text_on(app))
         await wait_until(pilot, lambda: "✗ " in text_on(app))
         assert started == []

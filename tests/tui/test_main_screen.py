@@ -19,6 +19,7 @@ from workbench.tui.widgets.message_queue import QueueList
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.side_panels import SidePanels
 from workbench.tui.widgets.status_line import StatusLine
+from workbench.tui.widgets.timeline import Timeline
 from workbench.tui.widgets.welcome import Welcome
 from workbench.view.git_branch import is_dirty
 
@@ -388,8 +389,57 @@ async def test_engine_that_cannot_start_is_one_line_and_the_message_returns():
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: client.commands == [("send", "do it")])
         client.bring(Disconnected("the model's name is wrong; give another with --model", for_good=True))
-        await wait_until(pilot, lambda: "give another" in text_of(app, Activity))
+        await wait_until(pilot, lambda: text_of(app, Activity) == "✗ the session cannot continue")
+        assert [item.text for item in app.state.items] == ["the model's name is wrong; give another with --model"]
         assert app.screen.query_one(Prompt).text == "do it"
+        assert "Enter Run command" in text_of(app, KeyHints)
+
+
+async def test_message_to_an_engine_that_stopped_is_sent_and_not_queued():
+    client = FakeClient(Script().start().user("Go.").events)
+    app = workbench_app(client)
+    async with app.run_test(size=(120, 30)) as pilot:
+        client.bring(live.EngineState(state="thinking"))
+        await wait_until(pilot, lambda: "Enter Queue" in text_of(app, KeyHints))
+        client.bring(Disconnected("The agent process stopped. Your next answer or message restarts it"))
+        await wait_until(pilot, lambda: "Enter Send" in text_of(app, KeyHints))
+        assert text_of(app, Activity) == "✗ no connection to the agent"
+        assert app.screen.query_one(Timeline).count == 1
+
+
+async def test_queued_messages_of_an_engine_that_stopped_wait_until_it_continues():
+    script = Script().start().user("Go.").answer("I look.").user("And the README.")
+    client = FakeClient(script.events)
+    app = workbench_app(client)
+    async with app.run_test(size=(120, 30)) as pilot:
+        queue = app.screen.query_one(QueueList)
+        await wait_until(pilot, lambda: queue.border_title == "1 queued · sent at the next step")
+        client.bring(Disconnected("The agent process stopped. Your next answer or message restarts it"))
+        await wait_until(pilot, lambda: "next step" not in str(queue.border_title))
+        assert queue.border_title == "1 queued · sent when the agent continues"
+
+
+async def test_unsaved_session_takes_no_seconds_of_the_command_that_runs():
+    script = Script().start().user("Go.")
+    script.begin("execute_bash", command="make")
+    client = FakeClient(script.events)
+    app = workbench_app(client)
+    async with app.run_test(size=(120, 30)) as pilot:
+        client.bring(live.EngineState(state="acting", detail="not saved: no space left on device"))
+        await wait_until(pilot, lambda: "not saved" in text_of(app, Activity))
+        assert text_of(app, Activity).split("  ")[0] == "✗ not saved: no space left on device"
+
+
+async def test_read_only_prompt_says_how_to_take_control():
+    client = FakeClient(Script().start().user("Go.").events)
+    app = workbench_app(client)
+    async with app.run_test(size=(120, 30)) as pilot:
+        client.bring(live.EngineState(state="thinking"), live.ControlState(has_control=False, others=1))
+        prompt = app.screen.query_one(Prompt)
+        await wait_until(pilot, lambda: "/pen takes control" in str(prompt.placeholder))
+        assert "Enter Run command" in text_of(app, KeyHints)
+        client.bring(live.ControlState(has_control=True, others=1))
+        await wait_until(pilot, lambda: "Ask anything" in str(prompt.placeholder))
 
 
 async def test_text_from_the_engine_never_crashes_the_screen_or_becomes_markup():

@@ -14,12 +14,13 @@ from textual.widget import Widget
 from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.fake_client import FakeClient
 from tests.tui.picture_sessions import finished
-from tests.tui.sample_session import STEADY
+from tests.tui.sample_session import STEADY, working_session
 from tests.tui.waiting import until_processed
 from workbench.tui.key_names import key_groups
 from workbench.tui.screens.help import HelpScreen
 from workbench.tui.widgets.key_hints import KeyHints
 from workbench.tui.widgets.prompt import Prompt
+from workbench.tui.widgets.timeline import Timeline
 
 PANELS = {
     "the timeline": ("f2",),
@@ -114,3 +115,17 @@ async def test_any_key_or_paste_in_any_panel_is_a_named_key_or_as_if_it_came_in_
                 texts.append(prompt.text)
             assert app.screen is main
             assert texts[0] == texts[1] != ""
+
+
+async def test_diff_is_offered_only_on_a_row_that_has_one():
+    app = workbench_app(FakeClient(working_session().events[:38]))
+    async with app.run_test(size=(120, 30)) as pilot:
+        await wait_until(pilot, lambda: app.state.items)
+        timeline, hints = app.screen.query_one(Timeline), app.screen.query_one(KeyHints)
+        await pilot.press("f2", "home")
+        await wait_until(pilot, lambda: "Enter Open" in hints.render().plain)
+        assert "d Diff" not in hints.render().plain
+        edit = next(at for at, item in enumerate(timeline.rows.items) if getattr(item, "files", ()))
+        await pilot.press(*["down"] * edit)
+        await wait_until(pilot, lambda: "d Diff" in hints.render().plain)
+        assert timeline.cursor == edit

@@ -101,6 +101,7 @@ class OtherAgent:
                 segments=segments(rated),
                 rule=MODE,
                 fingerprint="f",
+                working_dir=WORKSPACE,
                 **more,
             )
         )
@@ -141,7 +142,11 @@ def own_words() -> list[Any]:
 
 def start() -> list[Any]:
     agent = OtherAgent()
-    agent.asks(START_AGENT, STARTED)
+    agent.asks(
+        START_AGENT,
+        STARTED,
+        no_always="a rule would allow the program of any agent, also of one that a project defines",
+    )
     return agent.events
 
 

@@ -45,12 +45,12 @@ def state(phase: str, image: str = IMAGE, failure: str = "", detail: str = "", w
 @in_each_look
 @pytest.mark.parametrize("image", [IMAGE, LONG], ids=["first_line", "first_line_with_a_long_name"])
 def test_first_line_names_the_container(image, look, directory, picture):
-    events = [*begun().events, live.EngineState(state="idle")]
+    events = [*begun().events, live.EngineState(state="thinking")]
     client, app = app_with(events, directory, look.theme)
 
     async def show(pilot):
         await show_events(pilot, client, events)
-        client.bring(state("up", image))
+        client.bring(state("up", image, work="thinking"))
         await wait_until(pilot, lambda: "container" in text_on(app))
 
     assert picture(app, look, show)

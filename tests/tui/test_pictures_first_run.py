@@ -34,7 +34,7 @@ WANTING = [
 ]
 NAMES = ("gpt-5-mini", "gpt-5", "gpt-5-nano", "gpt-5-codex", "gpt-4.1", "gpt-4.1-mini", "o3", "o4-mini")
 REJECTED = "✗ 401: this key was rejected. Paste another one, or Tab to change it."
-FAILED = "✗ api.openai.com could not be reached (timed out): check your connection"
+FAILED = "✗ api.anthropic.com could not be reached (timed out): check your connection"
 
 
 def form(screen, row):
@@ -58,7 +58,7 @@ CASES = {
     "rejected": (READY + WANTING, lambda screen: (with_key(screen), screen._form.reject_key(REJECTED)), "✗ 401"),
     "fails": (
         READY + WANTING,
-        lambda screen: form(screen, "Anthropic").show_note(FAILED, "Enter starts with it anyway"),
+        lambda screen: form(screen, "Anthropic").show_failure(FAILED),
         "anyway",
     ),
     "other": (WANTING, lambda screen: form(screen, "Other"), "URL"),

@@ -69,7 +69,10 @@ def fallback_model():
     busy = {"fallback": "house", "fallback_reason": "deep is overloaded"}
     script.answer("I go on with the parser.", cost=0.0, **busy)
     script.run("execute_bash", "12 passed", command="python -m pytest -q", _exit_code=0)
-    return [*script.events, live.EngineState(state="thinking", detail="deep is overloaded; asking house")]
+    return [
+        *script.events,
+        live.EngineState(state="thinking", detail="deep is overloaded; asking house", model="house"),
+    ]
 
 
 def condensed():
@@ -78,7 +81,7 @@ def condensed():
     more = {"summary": SUMMARY, "reason": "tokens", "usage": usage, "cost": 0.0282}
     script.add(ev.HistoryCondensed, first=9, last=31, **more)
     answered(script, "The amount gets its sign back now.", 4_100)
-    return [*script.events, live.EngineState(state="idle")]
+    return [*script.events, live.EngineState(state="thinking")]
 
 
 def no_more(app):

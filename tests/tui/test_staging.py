@@ -385,7 +385,7 @@ async def test_keys_stage_and_unstage_and_the_state_is_that_of_git(repository: R
         await until(pilot, lambda: "five" in painted(view(AnnotatedDiff)))
         await pilot.press("a")
         await viewer.show(pilot, "not staged")
-        await until(pilot, lambda: "a Stage" in viewer.hints() and "A Whole file" in viewer.hints())
+        await until(pilot, lambda: "a Stage" in viewer.hints() and "A Whole" in viewer.hints())
         assert repository.status() == [" M a.txt", " M b.txt"], "it only went to where that key stages"
         await until(pilot, lambda: "five" in painted(view(AnnotatedDiff)))
 
@@ -430,7 +430,7 @@ async def test_scope_that_git_cannot_read_replaces_the_files_of_the_one_before(r
     files = viewer.screen.query_one
     async with viewer.app.run_test(size=(120, 40)) as pilot:
         await viewer.show(pilot, "against HEAD")
-        await until(pilot, lambda: files(FileList).display and "A Whole file" not in viewer.hints())
+        await until(pilot, lambda: files(FileList).display and "A Whole" not in viewer.hints())
         (repository.directory / ".git/HEAD").write_text("nothing\n")
         await pilot.press("a")
         await until(pilot, lambda: "git cannot show" in viewer.text_of("empty"))

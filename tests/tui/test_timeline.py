@@ -16,7 +16,7 @@ from workbench.protocol import live
 from workbench.protocol.usage import Usage
 from workbench.tui.widgets.timeline import Timeline
 from workbench.view import clock
-from workbench.view.formatting.timeline_rows import row
+from workbench.view.formatting.timeline_rows import has_row, row
 from workbench.view.state import ActionItem, Changed, NoticeItem, UserItem
 from workbench.view.wrapping import Piece, clip, line_width, pad
 
@@ -86,6 +86,46 @@ def test_cost_and_tokens_are_shown_if_there_is_space():
     assert "$0" not in text_of(item, 71)
     assert text_of(item, 72).split()[-2:] == ["$0.012", "0.1s"]
     assert text_of(item, 96).split()[-4:] == ["$0.012", "45", "tok", "0.1s"]
+
+
+def test_response_is_billed_once_by_its_first_action_that_has_a_row():
+    script = Script().start().answer("", cost=0.0123, usage=Usage(input=900, output=45))
+    script.run("task_tracker", command="plan", task_list=[])
+    script.run("execute_bash", command="ls")
+    script.run("execute_bash", command="pwd")
+    items = [item for item in script.state().items if has_row(item)]
+
+    assert ["$0.012" in text_of(item, 96) for item in items] == [True, False]
+    assert ["45 tok" in text_of(item, 96) for item in items] == [True, False]
+
+
+def test_reads_in_a_row_show_the_cost_of_their_responses():
+    script = Script().start()
+    for path in ("a.py", "b.py"):
+        script.answer("", cost=0.01)
+        script.run("str_replace_editor", command="view", path=f"{WORKSPACE}/{path}")
+    item = script.state().actions["a1"]
+
+    assert "Read 2 files" in text_of(item, 96)
+    assert "$0.020" in text_of(item, 96)
+
+
+def test_columns_of_figures_stay_in_place_without_a_time():
+    script = Script().start()
+    for seconds in (0.02, 12.0):
+        script.answer("", cost=0.0123, usage=Usage(input=900, output=45))
+        script.run("execute_bash", command="ls", _seconds=seconds)
+    first, second = (text_of(script.state().actions[name], 120) for name in ("a1", "a2"))
+
+    assert first.index("$0.012") == second.index("$0.012")
+    assert first.index("45 tok") == second.index("45 tok")
+
+
+def test_wide_row_shows_the_arguments_that_its_title_leaves_out():
+    item = ActionItem(1, 7, "a", "str_replace_editor", {"command": "insert", "path": "a.py", "insert_line": 3})
+
+    assert "Edit a.py   insert_line=3" in text_of(item, 96)
+    assert "insert_line" not in text_of(item, 95)
 
 
 def test_running_row_counts_the_seconds():

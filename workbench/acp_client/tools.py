@@ -73,7 +73,7 @@ _REPORTING = Presentation(
     noun="report",
     activity="reporting",
     headline="{title:exact}[ · {command:exact}]",
-    title="Without asking: {title:exact}[ · {command:exact}]",
+    title="Unasked: {title:exact}[ · {command:exact}]",
     subject="title",
 )
 _WARNING = replace(_REPORTING, icon="!", noun="warning", title="{problem}: {title:exact}[ · {command:exact}]")

@@ -93,7 +93,8 @@ def kind_of(name: str) -> ToolKind:
 def presentation_of(name: str, arguments: Mapping[str, Any], recorded: Presentation | None = None) -> Presentation:
     """Return the presentation of a call; the manifest of a built-in tool takes precedence over the `recorded` one.
 
-    If `recorded` names another agent, which makes the call, that name is put before the manifest's title and headline.
+    If `recorded` names another agent, which makes the call, that name is put before the headline; screens show it
+    beside the title.
     """
     manifest = manifest_of(name)
     if manifest is None:
@@ -102,5 +103,5 @@ def presentation_of(name: str, arguments: Mapping[str, Any], recorded: Presentat
     if recorded is None or not recorded.agent:
         return own
     agent = recorded.agent
-    title, headline = f"Let {agent}: {own.title or own.headline}", f"{agent}: {own.headline}"
-    return replace(own, title=title, headline=headline, agent=agent, note=recorded.note)
+    headline = f"{agent}: {own.headline}"
+    return replace(own, headline=headline, agent=agent, note=recorded.note)

@@ -242,6 +242,8 @@ class WorkbenchApp(TerminalApp):
             return is_under_a_shell()
         if action == "demo" and not parameters:
             return self.session.client is None
+        if action == "page" and parameters == ("time",):
+            return self.session.client is not None
         if action != "help" or not parameters:
             return super().check_action(action, parameters)
         return not isinstance(self.focused, Input | TextArea) and not hasattr(self.screen, "takes_words")
@@ -310,7 +312,7 @@ class WorkbenchApp(TerminalApp):
             open_settings(self, self.settings_model, search)
 
     def action_page(self, name: str, argument: str = "") -> None:
-        """Show a page: rules, decisions, trust, servers, usage, tools, problems, blame of a file or comparison."""
+        """Show a page: rules, decisions, trust, servers, usage, tools, problems, time, blame or comparison."""
         open_page(self, name, argument)
 
     def action_leave(self) -> None:

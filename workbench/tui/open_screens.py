@@ -156,6 +156,7 @@ def open_page(app: WorkbenchApp, name: str, argument: str = "") -> None:
         "usage": lambda: open_usage(app),
         "problems": app.problems.open,
         "tools": lambda: open_tools(app, app.state, app.session.workspace),
+        "time": lambda: app.switcher.main.action_past("time"),
     }
     if app.session.url is not None and name in _OF_ONE_MACHINE:
         # The settings and files of this machine do not apply to the session.

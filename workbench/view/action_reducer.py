@@ -15,7 +15,7 @@ from workbench.protocol.events import ActionProposed, ModelResponded
 from workbench.text import counted, first_line, visible
 from workbench.tools.execute_bash import NAME as SHELL
 from workbench.tools.manifest import ToolKind, kind_of
-from workbench.view.read_groups import join_reads
+from workbench.view.read_groups import is_plan_change, join_reads
 from workbench.view.state import (
     CHANGED_BACK,
     ActionItem,
@@ -155,6 +155,8 @@ def _in_words(item: ActionItem, event: ActionDecided, contents: dict[str, str | 
     return taken if is_as_proposed else f"{taken}, changed by you"
 
 
+_NEAR: Final = 200
+"""The most items among which the other actions of a response are searched."""
 Reducers = Mapping[str, Callable[[SessionState, Any], Changed]]
 _LONGEST_NAME, _LONGEST_SERVER = 24, 60
 
@@ -171,6 +173,7 @@ def apply_delegate_step(state: SessionState, step: DelegateStep, reducers: Reduc
         item.response = answer if answer is not None and answer.response_id == inner.response_id else None
         name = step.agent[: _LONGEST_NAME if step.session else _LONGEST_SERVER]
         item.agent, item.call_id = visible(name, lines=False), step.action_id
+        bear_cost(state, item)
         join_reads(state.items, item)
     return changed
 
@@ -241,9 +244,20 @@ def proposed(state: SessionState, event: ActionProposed) -> Changed:
     if answer is not None and answer.response_id == event.response_id:
         item.response = answer
     state.actions[event.action_id] = item
+    bear_cost(state, item)
     changed = added(state, item)
     join_reads(state.items, item)
     return changed
+
+
+def bear_cost(state: SessionState, item: ActionItem) -> None:
+    """Let the row of an action show the cost of its response, unless a row before it does or the action has none."""
+    if item.response is None or is_plan_change(item):
+        return
+    recent = state.items[-_NEAR:] if item.position else []
+    item.bears_cost = not any(
+        isinstance(each, ActionItem) and each.bears_cost and each.response is item.response for each in recent
+    )
 
 
 def user_command(state: SessionState, event: UserCommand) -> Changed:

@@ -110,7 +110,7 @@ def link_lost(state: SessionState, lost: Disconnected) -> Changed:
     """Mark the engine as gone: nothing runs or streams any more, and everything shown stays."""
     changed = Changed(status=True, live=True)
     state.work, state.stalled = "lost", ""
-    state.work_detail = lost.reason
+    state.work_detail, state.is_over = lost.reason, lost.for_good
     state.has_control, state.others = True, 0
     for item in state.running.values():
         item.phase = "lost"

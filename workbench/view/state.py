@@ -118,6 +118,8 @@ class ActionItem(Struct):
     """Why the call could not become an action."""
     response: ModelResponded | None = None
     """The model response that proposed it."""
+    bears_cost: bool = False
+    """Whether its row shows the cost of its response: it is the first action of that response that has a row."""
     at: datetime | None = None
     decided_by: str = ""
     decided_rule: str = ""
@@ -309,6 +311,8 @@ class SessionState(Struct):
     """How many of them came before `first_seq`."""
     work: EngineWork = "starting"
     work_detail: str = ""
+    is_over: bool = False
+    """Whether the engine is lost and the session cannot continue in this client."""
     stalled: str = ""
     """Why the engine does not respond although it is alive; empty while it responds."""
     has_control: bool = True
@@ -343,6 +347,11 @@ class SessionState(Struct):
     last_response: ModelResponded | None = None
     delegate_responses: dict[str, ModelResponded] = field(default_factory=dict)
     """The last model response of each running sub-agent, by the id of the action that called it."""
+
+    @property
+    def queues(self) -> bool:
+        """Whether the engine queues a message sent now, because the agent is busy."""
+        return self.is_running and self.work not in ("idle", "lost")
 
     @property
     def can_retry(self) -> bool:

@@ -119,8 +119,9 @@ class DecisionKeys:
         read.
         """
         if not self._item.always:
-            return on_one_line(self._item.no_always) or "no rule covers it"
-        return "you edited it" if self._proposal.is_changed else ""
+            is_told = self._item.no_always in self._item.reasons  # among those for which the user is asked
+            return "see above" if is_told else on_one_line(self._item.no_always) or "no rule covers it"
+        return self._proposal.how_changed
 
     def hints(self, app: App[Any], *, is_rejecting: bool) -> tuple[KeyHint, ...]:
         """Return the active keys, each with its effect."""

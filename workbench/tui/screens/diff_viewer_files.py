@@ -59,8 +59,9 @@ _DECIDE_HINTS: Final = (
 _STAGE_HINTS: Final = (
     ("viewer.answer", "Answer"),
     ("viewer.stage", "Stage"),
-    ("viewer.stage-file", "Whole file"),
+    ("viewer.stage-file", "Whole"),
     ("viewer.commit", "Commit"),
+    ("viewer.reviewed", "Reviewed"),
 )
 _VIEW_HINTS: Final = (("viewer.scope", "Scope"), ("viewer.search", "Search"), ("viewer.close", "Close"))
 _HINTS: Final = (*_MOVE_HINTS, *_DECIDE_HINTS, *_VIEW_HINTS)

@@ -327,7 +327,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
         elif outcome.rejects_key:
             self._form.reject_key(_rejected(outcome.line))
         else:
-            self._form.show_note(f"✗ {outcome.line}", "Enter starts with it anyway")
+            self._form.show_failure(f"✗ {outcome.line}")
 
     async def _use(self, way: Way, key: str) -> None:
         """Save the key and dismiss with the way; show what is wrong if the key cannot be saved."""

@@ -22,10 +22,14 @@ from workbench.text import counted, visible
 from workbench.tui.key_names import hint_content
 from workbench.tui.settings.providers import Way
 from workbench.tui.widgets.key_field import KeyField, StorageField
+from workbench.tui.widgets.strips import entitle
 
 _MOST_NAMES: Final = 200
 _MOVED: Final = "● That looked like an API key: it is in the field for keys now, and was shown nowhere."
 _KEYS: Final = "Enter Test and start   Tab Next field   {setup.close=escape} Back"
+_KEYS_AFTER_FAILURE: Final = (
+    "Enter Start anyway   {setup.test=ctrl+t} Test again   Tab Next field   {setup.close=escape} Back"
+)
 
 
 class PlainInput(Input):
@@ -90,6 +94,8 @@ class ProviderForm(Vertical):
         self._fitting: Sequence[str] = ()
         self._typed = ""
         self._asked: tuple[str, str] | None = None
+        self._failed: tuple[Way, str] | None = None
+        """The contents of the fields whose test failed, with which Enter starts anyway."""
         self.border_subtitle = hint_content(self.app, _KEYS)
 
     def compose(self) -> ComposeResult:
@@ -171,11 +177,20 @@ class ProviderForm(Vertical):
         self._typed = model.value
         self._show_fitting(everything=True)
 
-    def show_note(self, line: str, more: str = "") -> None:
-        """Show an outcome, with its consequence in a second line."""
+    def show_failure(self, line: str) -> None:
+        """Show that the test of the current contents failed; Enter then starts with them anyway."""
+        self._failed = self.way, self.key
+        self.show_note(line)
+        self._show_keys()
+
+    def _show_keys(self) -> None:
+        has_failed = self._failed is not None and self._failed == (self.way, self.key)
+        entitle(self, hint_content(self.app, _KEYS_AFTER_FAILURE if has_failed else _KEYS), as_subtitle=True)
+
+    def show_note(self, line: str) -> None:
+        """Show an outcome."""
         style = {"✓": "$sign-ok", "✗": "$sign-failed", "●": "$sign-running"}.get(line[:1], "$dim")
-        parts = [Content.styled(visible(line, lines=False), style)] + ([Content(more)] if more else [])
-        self.query_one("#form-note", Static).update(Content("\n").join(parts))
+        self.query_one("#form-note", Static).update(Content.styled(visible(line, lines=False), style))
 
     def reject_key(self, line: str) -> None:
         """Show that the API key was rejected; the next one entered replaces it."""
@@ -215,6 +230,7 @@ class ProviderForm(Vertical):
     def on_key_changed(self, event: KeyField.Changed) -> None:
         """Report a pasted API key."""
         event.stop()
+        self._show_keys()
         if event.is_pasted:
             self.post_message(self.Changed())
 
@@ -225,10 +241,17 @@ class ProviderForm(Vertical):
         event.stop()
         self.post_message(self.Submitted())
 
+    @on(Input.Changed, "#form-address")
+    def on_address_changed(self, event: Input.Changed) -> None:
+        """Update the keys: another URL was not tested."""
+        event.stop()
+        self._show_keys()
+
     @on(Input.Changed, "#form-model")
     def on_model_changed(self, event: Input.Changed) -> None:
         """Show the names that fit."""
         event.stop()
+        self._show_keys()
         at = self.query_one("#form-names", OptionList).highlighted
         if at is None or event.value != self._fitting[at]:
             self._typed = event.value

@@ -83,16 +83,22 @@ class Activity(Widget):
 
     def _work(self) -> Content:
         text, style = self._what
-        if not is_working(self._state):
+        if not (is_working(self._state) and text.startswith(_BUSY)):
             return Content.styled(text, style)
         is_still = self.app.animation_level == "none"
         sign = _BUSY if is_still else _FRAMES[int(time.monotonic() / _FRAME) % len(_FRAMES)]
         size = size_text(self._state)
         took = seconds(max(0.0, (clock.now() - self._since).total_seconds()), live=True)
         facts = "".join(f" · {fact}" for fact in (size, took) if fact)
-        detail = "" if self._state.unsaved else visible(self._state.work_detail, lines=False)
-        line = text.replace(_BUSY, sign, 1) if text.startswith(_BUSY) else text
+        detail = visible(_news(self._state), lines=False)
+        line = text.replace(_BUSY, sign, 1)
         return Content.assemble((line, style), (facts, "$dim"), (f" · {detail}" if detail else "", "$warning"))
+
+
+def _news(state: SessionState) -> str:
+    """Return the engine's remark on the model call, but not which fallback is asked if a notice has said so."""
+    name, detail = state.fallback_model, state.work_detail
+    return "" if name in state.fallbacks and detail.endswith(f"; asking {name}") else detail
 
 
 def is_working(state: SessionState) -> bool:
@@ -112,9 +118,10 @@ def activity_text(state: SessionState, answer: str = "F8", send: str = "Enter") 
 
     `answer` is the key that opens a question, `send` the one that sends the prompt.
     """
-    if state.work == "lost" or state.stalled:
-        reason = state.stalled or state.work_detail
-        return f"✗ {first_line(reason, 200) or 'the engine is gone'}", "$error"
+    if state.work == "lost":  # the conversation ends with the reason
+        return f"✗ {'the session cannot continue' if state.is_over else 'no connection to the agent'}", "$error"
+    if state.stalled:
+        return f"✗ {first_line(state.stalled, 200)}", "$error"
     if state.waiting:
         return waiting_text(state, answer), "bold $sign-waiting"
     if state.unsaved:

@@ -17,14 +17,14 @@ from workbench.client.threads import in_daemon
 from workbench.session.file_search import FileIndex
 from workbench.tui.focus import focus_now
 from workbench.tui.widgets.message_queue import QueueList
-from workbench.tui.widgets.prompt import Prompt
+from workbench.tui.widgets.prompt import Prompt, placeholder
 from workbench.tui.widgets.strips import css_beside
 from workbench.tui.widgets.suggestions import Suggestions
 from workbench.view.prompt.attachments import Attached, describe_files, images_named
 from workbench.view.prompt.completion import Arguments, Completer, ServerOffers
 from workbench.view.prompt.prompt_history import PromptHistory
 from workbench.view.prompt.remote_files import RemoteFiles
-from workbench.view.state import Changed, UserItem
+from workbench.view.state import Changed, SessionState
 
 if TYPE_CHECKING:
     from workbench.agent.custom_commands import CustomCommands
@@ -149,9 +149,10 @@ class Composer(Vertical):
         for text in messages:
             self.past.remember(text, keep=False)
 
-    def show_queue(self, items: Sequence[UserItem]) -> None:
-        """Show the queued messages."""
-        self.queue.show(items)
+    def show_state(self, state: SessionState, *, has_model: bool) -> None:
+        """Show the queued messages, and what can be written into the empty prompt."""
+        self.queue.show(list(state.queued), is_lost=state.work == "lost")
+        self.query_one(Prompt).placeholder = placeholder(state, has_model=has_model)
 
     @on(Prompt.Changed)
     def on_prompt_changed(self, event: Prompt.Changed) -> None:

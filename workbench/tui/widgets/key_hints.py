@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from textual.content import Content
@@ -13,6 +13,7 @@ from workbench.text import visible
 from workbench.tui.key_names import key_name, spelled
 from workbench.tui.textual_seam.screen import own_bindings
 from workbench.tui.widgets.prompt import Prompt, send_label
+from workbench.tui.widgets.timeline import Timeline
 from workbench.view.state import SessionState
 
 Hint = tuple[str, str]
@@ -49,8 +50,8 @@ class KeyHints(Widget):
         return line if line.cell_length <= self.size.width else Content("")
 
 
-def hints_now(screen: Screen[Any], state: SessionState, prompt: Prompt) -> list[Hint]:
-    """Return the active keys, including the user's own."""
+def hints_now(screen: Screen[Any], state: SessionState, prompt: Prompt, *, has_model: bool = True) -> list[Hint]:
+    """Return the active keys, including the user's own; without a model or control, only commands can be sent."""
     keys, in_prompt = bound_keys(screen), prompt.has_focus
     if screen.app.screen is not screen:  # behind a question or a page only the help keeps its key
         return [(keys["help"], "Help")] if "help" in keys else []
@@ -61,7 +62,7 @@ def hints_now(screen: Screen[Any], state: SessionState, prompt: Prompt) -> list[
             (keys["close-list"], "Close"),
             (keys["send"], send_label(prompt)),
         ]
-    names = _in_prompt(state, prompt) if in_prompt else _in_panel(screen)
+    names = _in_prompt(state, prompt, has_model=has_model) if in_prompt else _in_panel(screen)
     return [(keys[name], words) for name, words in [*names, *_LAST] if name in keys]
 
 
@@ -74,16 +75,35 @@ def bound_keys(screen: Screen[Any]) -> dict[str, str]:
     return keys
 
 
-def _in_prompt(state: SessionState, prompt: Prompt) -> list[Hint]:
-    send = "Queue" if state.is_running else "Retry" if state.can_retry and not prompt.text else "Send"
+def _in_prompt(state: SessionState, prompt: Prompt, *, has_model: bool) -> list[Hint]:
     names = [("question", "Answer")] if state.waiting else []
-    names += [("send", "Connect" if send == "Retry" and state.rejected_key else send), ("mode", "Mode")]
+    if not has_model or state.is_over or not state.has_control:
+        names += [("send", "Run command")]
+    else:
+        names += [("send", _send_words(state, prompt)), ("mode", "Mode")]
     return [*names, ("timeline", "Timeline"), ("diff", "Review")]
+
+
+def _send_words(state: SessionState, prompt: Prompt) -> str:
+    """Return what the send key does with a message."""
+    if state.queues:
+        return "Queue"
+    if state.can_retry and not prompt.text:
+        return "Connect" if state.rejected_key else "Retry"
+    return "Send"
+
+
+def _idle_keys(focused: Widget | None) -> Collection[str]:
+    """Return the keys that do nothing for the row at the cursor; they are not offered, but not typed either."""
+    if not isinstance(focused, Timeline) or focused.rows.has_diff(focused.cursor):
+        return ()
+    return ("timeline.diff",)
 
 
 def _in_panel(screen: Screen[Any]) -> list[Hint]:
     focused = screen.focused
     own = own_bindings(focused).values() if focused is not None else ()
     names = [(binding.id, binding.description) for bindings in own for binding in bindings if binding.show]
-    named = [(name, words) for name, words in dict(names).items() if name and words]
+    idle = _idle_keys(focused)
+    named = [(name, words) for name, words in dict(names).items() if name and words and name not in idle]
     return [*named[:4], ("leave", "Prompt"), ("zoom", "Maximize")]

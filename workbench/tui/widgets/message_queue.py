@@ -13,6 +13,7 @@ from textual.widget import Widget
 
 from workbench.text import counted, first_line
 from workbench.tui.focus import focus_now
+from workbench.tui.widgets.strips import entitle
 from workbench.view.state import UserItem
 
 ROWS = 4
@@ -47,18 +48,22 @@ class QueueList(Widget, can_focus=True):
         self._asked: set[int] = set()
         self.display = False
 
-    def show(self, items: Sequence[UserItem]) -> None:
-        """Show the queued messages."""
+    def show(self, items: Sequence[UserItem], *, is_lost: bool = False) -> None:
+        """Show the queued messages; `is_lost` says that no engine is there to send them."""
+        self._entitle(len(items), is_lost=is_lost)
         if [item.seq for item in items] == [item.seq for item in self._items]:
             return
         self._items = list(items)
         self._asked &= {item.seq for item in items}
         self.at = max(0, min(self.at, len(items) - 1))
-        self.border_title = Content(f"{len(items)} queued · sent at the next step")
         self.display = bool(items)
         if not items and self.has_focus:
             self.post_message(self.Exited())
         self.refresh(layout=True)
+
+    def _entitle(self, count: int, *, is_lost: bool) -> None:
+        when = "sent when the agent continues" if is_lost else "sent at the next step"
+        entitle(self, Content(f"{count} queued · {when}"))
 
     def enter(self) -> bool:
         """Take the focus, at the newest message; return False if the queue is empty."""

@@ -23,6 +23,7 @@ from workbench.text import visible
 from workbench.view.prompt.completion import Completer, CompletionRow, mention_of, request_at
 from workbench.view.prompt.pastes import Pastes
 from workbench.view.prompt.prompt_history import PromptHistory
+from workbench.view.state import SessionState
 
 _KEYS: Final[list[BindingType]] = [
     Binding("enter", "submit", "Send", id="send"),
@@ -83,7 +84,7 @@ class Prompt(TextArea):
             id="prompt",
             tab_behavior="focus",
             highlight_cursor_line=False,
-            placeholder=Content("Ask anything   / commands   @ files   ! shell"),
+            placeholder=placeholder(SessionState(), has_model=True),
         )
         self.past, self.completer, self.pastes = history, completer, Pastes(directory)
         self._store_image = _stored_image if directory is not None else _refuse_image
@@ -274,6 +275,15 @@ class Prompt(TextArea):
             event.prevent_default()
             event.stop()
             await self.app.run_action(active.binding.action, self)
+
+
+def placeholder(state: SessionState, *, has_model: bool) -> Content:
+    """Return what an empty prompt says; in a read-only session that is how to take control, if that is possible."""
+    if not state.has_control:
+        return Content("Read-only   / commands" if state.is_viewer else "Read-only   /pen takes control   / commands")
+    if state.is_over:
+        return Content("/ commands")
+    return Content(f"{'Ask anything' if has_model else 'Connect a model to ask'}   / commands   @ files   ! shell")
 
 
 def _is_typed(choice: CompletionRow, prompt: Prompt) -> bool:

@@ -71,6 +71,11 @@ class TimelineRows:
         """Return the item of a row, or None if there is no such row."""
         return self.items[index] if index < len(self.items) else None
 
+    def has_diff(self, index: int) -> bool:
+        """Return whether the action of a row changes files, or would change some."""
+        item = self.at(index)
+        return isinstance(item, ActionItem) and bool(item.files or item.preview)
+
     def position(self, item: Item) -> int | None:
         """Return the index of an item's row, or None if it has none."""
         index = self._positions.get(id(item))

@@ -81,6 +81,13 @@ class Proposal:
         return bool(self.out or self._edits or self.arguments is not None)
 
     @property
+    def how_changed(self) -> str:
+        """What the user has done to the proposal, in a few words; empty if nothing."""
+        if self._edits or self.arguments is not None:
+            return "you edited it"
+        return f"you skipped {'a hunk' if len(self.out) == 1 else 'hunks'}" if self.out else ""
+
+    @property
     def is_empty(self) -> bool:
         """Whether nothing is left to approve."""
         return self.count > 0 and len(self.out) == self.count

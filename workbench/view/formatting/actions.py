@@ -238,7 +238,7 @@ def outcome(item: ActionItem) -> str:
     The user rejects an action, a rule or the mode denies it.
     """
     if item.phase == "rejected" and item.decided_by in ("rule", "mode"):
-        return "denied"
+        return f"denied by {'hook' if item.decided_rule.startswith('hook ') else item.decided_by}"
     if item.phase in _OUTCOMES:
         return _OUTCOMES[item.phase]
     if item.exit_code == -1 and item.phase == "done":
@@ -326,6 +326,15 @@ def _restored_files(item: ActionItem, workspace: str) -> str:
 def _name_and_arguments(tool: str, arguments: Mapping[str, Any]) -> str:
     listed = ", ".join(f"{_short(name, 40)}={_short(value, 60)}" for name, value in list(arguments.items())[:4])
     return f"{visible(tool[:80], lines=False)} {listed}".strip()
+
+
+def arguments_words(item: ActionItem) -> str:
+    """Return the arguments that the title of an action leaves out, in one line, safe to show."""
+    form = presentation(item)
+    template = f"{form.title} {form.headline}"
+    omitted = {field[1] for field in _FIELD.finditer(template)} | {"command", "task_list"}
+    listed = [(name, value) for name, value in item.arguments.items() if name not in omitted and value is not None]
+    return ", ".join(f"{_short(name, 40)}={_short(value, 60)}" for name, value in listed[:4])
 
 
 def _short(value: object, width: int = 300, show: Callable[..., str] = visible) -> str:

@@ -63,6 +63,7 @@ def _lines(change: FileDiff) -> Iterator[PrefixedLine]:
 
 
 LONGEST_QUOTE = 300
+_PLAIN_WORD: Final = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 _PATH_NAME: Final = lazy_pattern(r"(?:\A|_)(?:path|file|filename|directory|dir|folder|cwd)\Z")
 """Matches the names of arguments that hold a path."""
 EDITED = "Edited by you. The risk is recalculated; you are asked again if it goes up, or is HIGH."
@@ -216,13 +217,22 @@ def argument_lines(arguments: Mapping[str, Any]) -> Iterator[StyledLine]:
         if isinstance(value, str) and _PATH_NAME.search(name):
             yield StyledLine(f"{on_one_line(name)}: {on_one_line(visible_path(value))}", "argument")
             continue
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2, default=str)
+        text = _argument_text(value)
         if "\n" not in text:
             yield StyledLine(f"{on_one_line(name)}: {on_one_line(text)}", "argument")
             continue
         yield StyledLine(f"{on_one_line(name)}:", "label")
         for line in text.split("\n"):
             yield StyledLine(f"  {on_one_line(line)}", "argument")
+
+
+def _argument_text(value: object) -> str:
+    """Return an argument as text: a string as it is, a list of plain words with commas, anything else as JSON."""
+    if isinstance(value, list | tuple) and value:
+        words = [each for each in value if isinstance(each, str) and _PLAIN_WORD.fullmatch(each)]
+        if len(words) == len(value):
+            return ", ".join(words)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2, default=str)
 
 
 def _segment(text: str, risk: str, reason: str) -> Iterator[StyledLine]:

@@ -14,6 +14,7 @@ from typing import Final
 from workbench.text import first_line
 from workbench.tools.manifest import kind_of
 from workbench.view.formatting.actions import (
+    arguments_words,
     duration_text,
     group_sign,
     outcome_pieces,
@@ -32,17 +33,21 @@ _NOTICE_ICONS: Final = {"finished": ("✓", "ok"), "warning": ("!", "waiting"), 
 
 WITH_TOKENS, WITH_COST, WITH_DETAIL, WITH_RISK_WORD, WITH_TIME = 96, 72, 72, 56, 30
 """The least widths at which parts of a row are shown."""
+_COST_CELLS, _TOKENS_CELLS, _TIME_CELLS = 9, 11, 7
+"""The least cells of the columns of a wide row, with the space before each."""
 
 
 def has_row(item: Item) -> bool:
     """Return whether the timeline can show the item: actions, user messages, and notices that matter.
 
     Changes of the plan and the final message have no row, because the plan's panel and the conversation show them.
+    Neither have notices that are not in the log, such as a lost connection: they are no point in time to go back to.
     """
     if isinstance(item, ActionItem):
         return not is_plan_change(item) and (kind_of(item.tool) != "final" or item.phase != "done" or bool(item.agent))
     if isinstance(item, NoticeItem):
-        return item.kind != "info" or bool(item.detail) or item.branch is not None
+        matters = item.kind != "info" or bool(item.detail) or item.branch is not None
+        return matters and item.seq > 0
     return isinstance(item, UserItem)
 
 
@@ -82,7 +87,10 @@ def _action_row(
     ]
     if title.detail and (width >= WITH_DETAIL or len(group) > 1):
         head.append(Piece(f"   {title.detail}", "dim"))
-    return spread(head, _tail(item, width, now) if len(group) == 1 else [], width)
+    if width >= WITH_TOKENS and not title.detail and (arguments := arguments_words(item)):
+        head.append(Piece(f"   {arguments}", "dim"))
+    tail, figures = _tail(item, width) if len(group) == 1 else [], _figures(group, width, now)
+    return spread(head, [*tail, *([Piece("  ")] if tail and figures and width < WITH_COST else []), *figures], width)
 
 
 def _title_style(item: ActionItem) -> str:
@@ -91,16 +99,21 @@ def _title_style(item: ActionItem) -> str:
     return "dim" if item.phase in ("rejected", "skipped") else ""
 
 
-def _tail(item: ActionItem, width: int, now: datetime) -> Line:
-    parts = [_decision(item, width), outcome_pieces(item)]
-    if width >= WITH_COST:
-        parts.append([Piece(_cost(item), "dim")])
-    if width >= WITH_TOKENS:
-        parts.append([Piece(_tokens(item), "dim")])
-    if width >= WITH_TIME:
-        parts.append([Piece(duration_text(item, now), "running" if item.phase == "running" else "dim")])
-    filled = [part for part in parts if any(piece.text for piece in part)]
+def _tail(item: ActionItem, width: int) -> Line:
+    filled = [part for part in (_decision(item, width), outcome_pieces(item)) if any(piece.text for piece in part)]
     return [piece for index, part in enumerate(filled) for piece in ([Piece("  ")] if index else []) + part]
+
+
+def _figures(group: Sequence[ActionItem], width: int, now: datetime) -> Line:
+    """Return cost, tokens and time; on a wide row each has a column of its own, which stays empty without a figure."""
+    item = group[0]
+    time = Piece(duration_text(item, now) if len(group) == 1 else "", "running" if item.phase == "running" else "dim")
+    if width < WITH_COST:
+        return [time] if time.text and width >= WITH_TIME else []
+    columns = [Piece(f"{_cost(group):>{_COST_CELLS}}", "dim")]
+    if width >= WITH_TOKENS:
+        columns.append(Piece(f"{_tokens(group):>{_TOKENS_CELLS}}", "dim"))
+    return [*columns, Piece(f"{time.text:>{_TIME_CELLS}}", time.style)]
 
 
 def _decision(item: ActionItem, width: int) -> Line:
@@ -118,17 +131,15 @@ def _decision(item: ActionItem, width: int) -> Line:
     ]
 
 
-def _cost(item: ActionItem) -> str:
-    """Return the cost of the model call, only for the first of its actions."""
-    answer = item.response
-    return f"${answer.cost:.3f}" if answer is not None and answer.cost and not item.position else ""
+def _cost(group: Sequence[ActionItem]) -> str:
+    """Return the cost of the model calls of these actions; each call is counted in one row."""
+    cost = sum(item.response.cost or 0 for item in group if item.bears_cost and item.response is not None)
+    return f"${cost:.3f}" if cost else ""
 
 
-def _tokens(item: ActionItem) -> str:
-    answer = item.response
-    if answer is None or item.position or answer.usage.output is None:
-        return ""
-    return f"{answer.usage.output} tok"
+def _tokens(group: Sequence[ActionItem]) -> str:
+    tokens = sum(item.response.usage.output or 0 for item in group if item.bears_cost and item.response is not None)
+    return f"{tokens} tok" if tokens else ""
 
 
 def authorship(file: FileState) -> str:

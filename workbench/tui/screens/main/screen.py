@@ -45,13 +45,14 @@ from workbench.tui.widgets.key_hints import KeyHints, hints_now
 from workbench.tui.widgets.message_queue import QueueList
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.status_line import StatusLine
+from workbench.tui.widgets.timeline import Timeline
 from workbench.view.app_session import AppSession
 from workbench.view.prompt.completion import mention_of
 from workbench.view.review.review import Review
 from workbench.view.state import Changed, SessionState
 
 _KEYS: Final[tuple[BindingType, ...]] = (
-    Binding("f9", "past('time')", "Look back in time", id="time", priority=True, show=False),
+    Binding("f9", "app.page('time')", "Look back in time", id="time", priority=True, show=False),
     Binding("f8", "question", "Pending approvals", id="question", priority=True),
     Binding("shift+tab", "mode", "Next mode", id="mode", priority=True),
     Binding("alt+y", "copy_answer", "Copy the last answer", id="copy-answer", priority=True, show=False),
@@ -94,6 +95,7 @@ class MainScreen(SessionScreen):
     def on_mount(self) -> None:
         """Paint the empty screen, then begin to follow the session."""
         self.show(None)
+        self.watch(self.query_one(Timeline), "cursor", self.on_keys_changed, init=False)
         if self.has_session:
             self.call_after_refresh(self.view.start)
         self.submitter.send_first()
@@ -108,8 +110,7 @@ class MainScreen(SessionScreen):
             return  # an ending app removes the widgets while the engine may still send events
         self.view.show(changed, self.submitter.outbox.pending)
         if changed is not None and changed.is_only_live:
-            self._activity.show()
-            return
+            return self._activity.show()
         self.submitter.restore(changed)
         show_ports(self.app, changed)
         if changed is None:
@@ -126,7 +127,7 @@ class MainScreen(SessionScreen):
         if not self.composer.query(Prompt):
             return  # not mounted yet, or removed already
         show_engine_lost(self.app, self.state)
-        self._hints.show(hints_now(self, self.state, self.query_one(Prompt)))
+        self._hints.show(hints_now(self, self.state, self.query_one(Prompt), has_model=self.submitter.has_model))
         self._activity.show()
         self.submitter.show_waiting()
 

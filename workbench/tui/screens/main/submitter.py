@@ -88,7 +88,7 @@ class Submitter:
             await self._screen.run_action(command.action_with(argument))
         elif line.startswith("!"):
             await self._run_in_shell(line[1:].strip())
-        elif self._has_model:
+        elif self.has_model:
             self.send(event.text, event.written)
         else:
             self._refuse(event.text, NO_MODEL_MESSAGE)
@@ -97,7 +97,7 @@ class Submitter:
         """Send a text that is not a command; an empty one continues after an error, or replaces a rejected API key."""
         if text:
             self.send(text)
-        elif self._state.can_retry and self._has_model and not self.outbox.pending:
+        elif self._state.can_retry and self.has_model and not self.outbox.pending:
             if self._state.rejected_key:
                 await self._screen.run_action("app.replace_key")
             else:
@@ -117,7 +117,7 @@ class Submitter:
             if otherwise:
                 self._refuse(line, otherwise)
             return False
-        if not self._has_model:
+        if not self.has_model:
             self._refuse(line, NO_MODEL_MESSAGE)
             return True
         if message.notice:
@@ -173,7 +173,7 @@ class Submitter:
         prompt, pending = self._prompt, len(self.outbox.pending) if self._state.work == "starting" else 0
         note = f"{pending} being sent" if pending else ""
         entitle(prompt, Content("a server's words: sent as a message" if prompt.is_foreign else note), as_subtitle=True)
-        self._composer.show_queue(list(self._state.queued))
+        self._composer.show_state(self._state, has_model=self.has_model)
 
     def withdraw(self, event: QueueList.Withdrawn) -> None:
         """Withdraw a queued message; if it is to be edited, it returns to the prompt once the log confirms that."""
@@ -185,13 +185,14 @@ class Submitter:
         """Ask the agent to write, or refresh, its notes on the workspace."""
         from workbench.agent.instructions import notes_request
 
-        if self._has_model:
+        if self.has_model:
             self.send(notes_request(self._workspace, focus))
         else:
             self._warn(NO_MODEL_MESSAGE)
 
     @property
-    def _has_model(self) -> bool:
+    def has_model(self) -> bool:
+        """Whether messages can be sent; otherwise only commands can."""
         return self._has_session and self._state.model != NO_MODEL
 
     async def _run_in_shell(self, command: str) -> None:
