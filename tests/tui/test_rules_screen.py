@@ -148,3 +148,32 @@ async def test_keys_typed_during_a_stall_neither_delete_nor_save_a_rule(file):
         assert app.screen.query_one("#rules-scopes").display
         assert len(read_rules(file, "person").rules) == 1
     assert not [each for each in client.commands if each[0] == "rule"]
+
+
+async def test_the_hints_follow_the_focus(file):
+    app = workbench_app(session())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(pilot)
+        await wait_until(pilot, lambda: "Tab Try a rule   d Delete   Esc Close" in text_on(app))
+        await pilot.press("tab")
+        await wait_until(pilot, lambda: "Enter Try   Tab Rules   Esc Close" in text_on(app))
+        assert "d Delete" not in text_on(app)
+        await type_in(pilot, "deny $ make *")
+        await wait_until(pilot, lambda: "Enter Save   Esc Back" in text_on(app))
+
+
+async def test_the_rules_stay_visible_but_cannot_be_deleted_while_another_is_tried(file):
+    client = session()
+    app = workbench_app(client)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(pilot)
+        await type_in(pilot, "deny $ make *")
+        await wait_until(pilot, lambda: app.screen.query_one("#rules-scopes").has_focus)
+        assert "deny $ git push *" in text_on(app)
+        assert "allow $ pytest -q" in text_on(app)
+        await armed(pilot)
+        await pilot.press("tab")
+        await wait_until(pilot, lambda: app.screen.query_one("#rules-list").has_focus)
+        await pilot.press("d", "shift+tab", "enter")
+        await wait_until(pilot, lambda: "deny $ make *" in app.state.rules)
+        assert "deny $ git push *" in text_on(app)

@@ -7,6 +7,7 @@ from itertools import zip_longest
 from textwrap import wrap
 from typing import Any, Final, NamedTuple
 
+from rich.cells import cell_len
 from textual.app import App
 from textual.binding import Binding
 from textual.content import Content
@@ -61,6 +62,26 @@ def hint_content(app: App[Any], hints: str) -> Content:
     return Content("   ").join(
         Content.assemble((key, "$footer-key-foreground"), (space + words, "$dim")) for key, space, words in parts
     )
+
+
+_AROUND_HINTS: Final = 6
+"""Columns of a page's lower border that hold no hints: its corners, and a line and a space at both ends."""
+
+
+def page_hints(app: App[Any], hints: str, width: int) -> Content:
+    """Return the hints that fit in the lower border of a page of `width` cells, as `hint_content` does.
+
+    If some do not fit, the key of the help, which shows them all, is added; it stays, and so does the last hint, which
+    is how the page is closed.
+    """
+    *names, last = with_keys(app, hints).split("   ")
+    available = width - _AROUND_HINTS
+    if cell_len("   ".join([*names, last])) <= available:
+        return hint_content(app, hints)
+    ends = list(dict.fromkeys([last, f"{key_of(app, 'help', 'f1')} Help"]))
+    while names and cell_len("   ".join([*names, *ends])) > available:
+        names.pop()
+    return hint_content(app, "   ".join([*names, *ends]))
 
 
 def key_name(key: str) -> str:

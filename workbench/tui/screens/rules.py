@@ -26,7 +26,7 @@ from workbench.rules.rule import Rule, RuleError, parse_rule
 from workbench.rules.rule_files import add_rule, checked, drop_rule
 from workbench.rules.rule_set import RuleSet
 from workbench.text import counted, visible
-from workbench.tui.key_names import hint_content, key_of
+from workbench.tui.key_names import key_of, page_hints
 from workbench.tui.widgets.rule_dry_run import RuleDryRun
 from workbench.tui.widgets.strips import css_beside
 from workbench.view.approval.quiet_time import Confirmation
@@ -42,8 +42,17 @@ _SCOPES: Final = (
     ("person", "for all projects, in your rules"),
 )
 _NONE: Final = "There are no rules yet."
-_TALL: Final = 36
-"""On terminals with at least this many rows, the list stays visible while a rule is tried."""
+_LOW: Final = 36
+"""Terminals with fewer rows show at most four rules at once while another one is tried."""
+_LOWEST: Final = 24
+"""Terminals with fewer rows show none then."""
+_CLOSE: Final = "{rules.close=escape} Close"
+_HINTS: Final = {
+    "rules-list": f"↑↓ Move   Tab Try a rule   {{rules.delete=d}} Delete   {_CLOSE}",
+    "rules-new": f"Enter Try   Tab Rules   {_CLOSE}",
+    "rules-scopes": "↑↓ Where   Enter Save   {rules.close=escape} Back",
+}
+"""The keys of the screen, by the widget that has the focus."""
 
 
 class RulesScreen(ModalScreen[None]):
@@ -73,9 +82,6 @@ class RulesScreen(ModalScreen[None]):
         """Yield the rules, the matches of the current one, an input line to try a rule, and the scopes to save in."""
         with Vertical(id="rules-box", classes="page-box") as box:
             box.border_title = "Rules"
-            box.border_subtitle = hint_content(
-                self.app, "Enter Try   {rules.delete=d} Delete   {rules.close=escape} Close"
-            )
             yield OptionList(id="rules-list")
             yield Static(id="rules-fits")
             yield self._dry_run
@@ -92,6 +98,31 @@ class RulesScreen(ModalScreen[None]):
             return
         (self.query_one("#rules-list") if self._rules else self.query_one(Input)).focus()
 
+    def on_resize(self) -> None:
+        """Adapt the list and the key hints to the size."""
+        self.set_class(self.size.height < _LOW, "-low")
+        self._show_list()
+        self._show_keys()
+
+    def on_descendant_focus(self) -> None:
+        """Show the keys of the widget that has the focus now."""
+        self._show_keys()
+
+    def _show_keys(self) -> None:
+        hints = _HINTS.get((self.focused and self.focused.id) or "", _CLOSE)
+        if not self._rules:
+            hints = hints.replace("   Tab Rules", "")
+        if self._tried is not None:
+            hints = hints.replace("   {rules.delete=d} Delete", "").replace(" Close", " Back")
+        self.query_one("#rules-box").border_subtitle = page_hints(self.app, hints, self.size.width)
+
+    def _show_list(self) -> None:
+        """Show the rules, if there are any and, while one is tried, the terminal has room for them."""
+        is_trial = self._tried is not None
+        self.set_class(is_trial, "-trial")
+        is_high_enough = not is_trial or self.size.height >= _LOWEST
+        self.query_one("#rules-list").display = bool(self._rules) and is_high_enough
+
     async def _load(self) -> None:
         self._rules = await in_daemon(lambda: self._rule_set.rules(self._state.rules))
         await self._match_rules(self._rules)
@@ -100,7 +131,7 @@ class RulesScreen(ModalScreen[None]):
         rows = self.query_one("#rules-list", OptionList)
         rows.clear_options()
         rows.add_options(Option(row) for row in self._rows())
-        rows.display = bool(self._rules)
+        self._show_list()
         self._show_note(_NONE if not self._rules else "", *self._rule_set.faults)
         if self._rules:
             rows.highlighted = 0
@@ -164,7 +195,7 @@ class RulesScreen(ModalScreen[None]):
         self.confirmation.ask(rule)
         self._show(rule)
         self._dry_run.begin(rule)
-        self.query_one("#rules-list").display = bool(self._rules) and self.size.height >= _TALL
+        self._show_list()
         scopes = self.query_one("#rules-scopes", OptionList)
         scopes.display, scopes.highlighted = True, 0
         scopes.focus()
@@ -215,12 +246,14 @@ class RulesScreen(ModalScreen[None]):
         self._tried = None
         self._dry_run.end()
         self.confirmation.forget()
-        self.query_one("#rules-list").display = bool(self._rules)
+        self._show_list()
         self.query_one("#rules-scopes").display = False
         self.query_one(Input).focus()
 
     async def action_drop(self) -> None:
-        """Delete the rule under the cursor on the second press; the first one asks."""
+        """Delete the rule under the cursor on the second press; the first one asks. No effect while a rule is tried."""
+        if self._tried is not None:
+            return
         at = self.query_one("#rules-list", OptionList).highlighted
         if at is None or not self._rules or not self.query_one("#rules-list").has_focus:
             return
