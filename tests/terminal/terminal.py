@@ -109,9 +109,9 @@ class Terminal:
 
     def never_ask(self) -> None:
         """Confirm the mode that never asks, like a user who has read its meaning."""
-        self.wait_for("y Never ask")
+        self.wait_for("y Don't ask")
         self.press("y")
-        self.wait_until(lambda screen: "y Never ask" not in screen, "the mode to be confirmed")
+        self.wait_until(lambda screen: "y Don't ask" not in screen, "the mode to be confirmed")
 
     def type(self, text: str) -> None:
         """Type text as it is."""

@@ -149,7 +149,7 @@ async def test_key_read_after_a_stall_confirms_nothing(monkeypatch):
         assert isinstance(app.screen, NeverAskScreen)
         assert client.commands == []
         # The keys are shown by the tick that saw the quiet time end; from then on a stall takes nothing back.
-        await wait_until(pilot, lambda: "y Never ask" in app.screen.query_one("#keys").render().plain)
+        await wait_until(pilot, lambda: "y Don't ask" in app.screen.query_one("#keys").render().plain)
         time.sleep(1.0)
         app.post_message(events.Key("y", "y"))
         await wait_until(pilot, lambda: client.commands == [("mode", "never", "confirmed")])

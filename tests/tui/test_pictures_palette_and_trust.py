@@ -69,7 +69,7 @@ def test_never_ask(look, directory, picture):
         await show_events(pilot, client, events)
         await app.run_action("mode('never')", app.screen)
         await wait_until(pilot, lambda: isinstance(app.screen, NeverAskScreen) and app.screen.quiet.is_armed)
-        await wait_until(pilot, lambda: "y Never ask" in text_on(app))
+        await wait_until(pilot, lambda: "y Don't ask" in text_on(app))
 
     assert picture(app, look, show)
 

@@ -270,3 +270,30 @@ async def test_keys_respond_while_very_many_sessions_are_read(monkeypatch):
 
 def entry_named(entry, number):
     return type(entry)(**{**vars(entry), "id": f"n{number}", "title": f"session {number} of many"})
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 120])
+async def test_narrow_screens_omit_neither_the_help_nor_the_key_that_closes(width):
+    three()
+    _, app = app_on()
+    async with app.run_test(size=(width, 24)) as pilot:
+        await session(pilot)
+        await on_screen(pilot, "Enter Open", "Esc Close")
+        assert ("d Delete" in text_on(app)) != ("F1 Help" in text_on(app))
+
+
+async def test_the_hints_follow_the_focus_and_the_cursor_stays_visible():
+    three()
+    _, app = app_on()
+    async with app.run_test(size=(120, 30)) as pilot:
+        await session(pilot)
+        await on_screen(pilot, "d Delete   Esc Close")
+        await pilot.press("s", *"sign")
+        await on_screen(pilot, "1 found", "Enter Go to the list   Esc Cancel", "›● mend the parser")
+        assert "d Delete" not in text_on(app)
+        await pilot.press("enter")
+        await on_screen(pilot, "d Delete   Esc Clear")
+        await pilot.press("escape")
+        await on_screen(pilot, "d Delete   Esc Close")
+        await pilot.press("x")
+        await on_screen(pilot, "Enter Write the file   Esc Cancel")

@@ -131,7 +131,7 @@ async def test_never_ask_mode_needs_a_second_press_and_escape_cancels(where, mon
         await edited(pilot)
         app.screen.query_one(OptionList).highlighted = list(MODES).index("never")
         await pilot.press("enter", "enter")  # the second press comes too early to count
-        await wait_until(pilot, lambda: "without a question" in text_on(app))
+        await wait_until(pilot, lambda: "Actions will run without asking" in text_on(app))
         assert isinstance(app.screen, SettingEdit)
         await pilot.press("escape")
         await wait_until(pilot, is_back(app))
@@ -146,7 +146,7 @@ async def test_keys_typed_during_a_stall_confirm_no_mode(where):
         await edited(pilot)
         app.screen.query_one(OptionList).highlighted = list(MODES).index("never")
         await pilot.press("enter")
-        await wait_until(pilot, lambda: "without a question" in text_on(app))
+        await wait_until(pilot, lambda: "Actions will run without asking" in text_on(app))
         type_while_it_stands_still(app, "enter", "enter")
         await pilot.pause(0.1)
         assert isinstance(app.screen, SettingEdit)
@@ -197,3 +197,23 @@ async def test_profile_is_added_renamed_and_removed_by_keys(where):
         await pilot.press("u")
         await wait_until(pilot, lambda: not app.settings.models)
     assert where.settings_file.read_text().startswith(FILE)
+
+
+async def test_the_hints_follow_the_focus(where):
+    _, app = app_on(where)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await opened(pilot)
+        await wait_until(pilot, lambda: "u Reset to default   Esc Close" in text_on(app))
+        await pilot.press("slash", *"bell")
+        await wait_until(pilot, lambda: "Enter Go to the list   Esc Clear" in text_on(app))
+        assert "Reset to default" not in text_on(app)
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: "u Reset to default   Esc Clear" in text_on(app))
+
+
+async def test_the_row_that_adds_a_model_is_not_marked_as_changed(where):
+    _, app = app_on(where)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await opened(pilot, "add a model")
+        await wait_until(pilot, lambda: "Add a model" in text_on(app))
+        assert "+ Add a model" in text_on(app)

@@ -430,7 +430,7 @@ class Settings:
     pass_env: tuple[str, ...] = setting(
         (),
         Strings('variables, such as ["GITHUB_TOKEN"]', of=VariableName(required=True)),
-        "Passed on",
+        "Variables passed on",
         "Environment variables that commands, servers and other programs get although their names look like secrets. "
         "Their values stay masked.",
         group="Directories",

@@ -139,7 +139,7 @@ class NeverAskScreen(QuestionScreen[bool]):
 
     def show_keys(self) -> None:
         """Show the active keys."""
-        confirm = KeyHint("y", "Never ask") if self.quiet.check() else KeyHint("", "y (ready in 0.5s)")
+        confirm = KeyHint("y", "Don't ask") if self.quiet.check() else KeyHint("", "y (ready in 0.5s)")
         self._keys.update(hint_line(self.app, (confirm, _KEEP), max(4, self.size.width - SIDES)))
 
     def on_resize(self) -> None:

@@ -18,7 +18,7 @@ from textual.widgets import Input, Static
 from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.text import counted, first_line, visible
-from workbench.tui.key_names import hint_content, with_keys
+from workbench.tui.key_names import page_hints
 from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.widgets.line_list import LineList
 from workbench.tui.widgets.strips import css_beside
@@ -29,14 +29,22 @@ from workbench.view.formatting.decisions import decision_row
 from workbench.view.wrapping import Line, Piece
 
 _PLACEHOLDERS: Final = {"filter": HELP, "export": "File: .json .csv .md"}
-_OTHER: Final = "   {decisions.scope=tab} {other}"
-_SHORT_KEYS: Final = (
-    f"{{decisions.filter=slash}} Filter{_OTHER}   {{decisions.export=x}} Export   {{decisions.close=escape}} Close"
+_OTHER: Final = "   {decisions.scope=tab} %s"
+_KEYS: Final = (
+    f"Enter Details   {{decisions.filter=slash}} Filter{_OTHER}   {{decisions.export=x}} Export   "
+    "{decisions.close=escape} Close"
 )
+_LINE_KEYS: Final = {
+    "filter": "Enter Go to the list   {decisions.close=escape} Back",
+    "export": "Enter Write the file   {decisions.close=escape} Cancel",
+}
+"""The keys of the input line, by its use."""
 
 
 class DecisionLines(LineList):
     """Shows the rows of a list of decisions; enter or a click chooses one."""
+
+    keeps_cursor = True
 
     class Chosen(Message):
         """Posted to show everything about a decision."""
@@ -138,6 +146,10 @@ class DecisionsScreen(ModalScreen[None]):
         """Show the keys that fit."""
         self._show_frame()
 
+    def on_descendant_focus(self) -> None:
+        """Show the keys of the input line or of the rows."""
+        self._show_frame()
+
     def _begin(self, *, is_all: bool) -> None:
         number = self._decisions.begin(is_all=is_all)
         self.run_worker(in_daemon(partial(self._read, number)))
@@ -185,11 +197,16 @@ class DecisionsScreen(ModalScreen[None]):
         reading = " · reading …" if decisions.is_reading else ""
         most = f" · the latest {MOST_ROWS:,}" if decisions.count >= MOST_ROWS else ""
         box.border_title = Content(f"Decisions · {scope} · {count}{most}{reading}")
-        keys = _SHORT_KEYS if decisions.has_session else _SHORT_KEYS.replace(_OTHER, "")
-        other = "This session" if decisions.is_all else "All sessions"
-        keys = with_keys(self.app, keys.replace("{other}", other))
-        long_keys = f"Enter Details   {keys}"
-        box.border_subtitle = hint_content(self.app, long_keys if self.size.width >= len(long_keys) + 9 else keys)
+        box.border_subtitle = page_hints(self.app, self._hints(), self.size.width)
+
+    def _hints(self) -> str:
+        """Return the keys that have an effect now: the letters are text in the input line."""
+        if isinstance(self.focused, Input):
+            return _LINE_KEYS[self._line_kind]
+        decisions = self._decisions
+        other = _OTHER % ("This session" if decisions.is_all else "All sessions")
+        hints = _KEYS.replace(_OTHER, other if decisions.has_session else "")
+        return hints.replace(" Close", " Clear") if decisions.filter.text else hints
 
     def _show_note(self) -> None:
         row = self._lines.current

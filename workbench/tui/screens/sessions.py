@@ -23,7 +23,7 @@ from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.session.storage.session_list import SearchMatch
 from workbench.text import visible
-from workbench.tui.key_names import hint_content, key_of, with_keys
+from workbench.tui.key_names import key_of, page_hints
 from workbench.tui.widgets.grouped_list import GroupedList
 from workbench.tui.widgets.strips import css_beside
 from workbench.view import clock
@@ -35,6 +35,8 @@ from workbench.view.wrapping import Line, Piece
 
 class SessionList(GroupedList):
     """Shows rows below their directories; Enter or a click chooses one."""
+
+    keeps_cursor = True
 
     class Chosen(Message):
         """Posted to open the session of a row."""
@@ -108,12 +110,11 @@ _SUBMIT_HINTS: Final = {
     "rename": "Enter Save the title   {sessions.close=escape} Cancel",
     "export": "Enter Write the file   {sessions.close=escape} Cancel",
 }
-_SHORT_KEYS: Final = (
-    "Enter Open   {sessions.new=n} New   {sessions.filter=slash} Filter   {sessions.search=s} Search   "
-)
+_FIND_HINTS: Final = "Enter Go to the list   {sessions.close=escape} Cancel"
 _KEYS: Final = (
-    f"{_SHORT_KEYS}{{sessions.rename=r}} Rename   {{sessions.export=x}} Export   {{sessions.delete=d}} Delete   "
-    "{sessions.close=escape} Close"
+    "Enter Open   {sessions.new=n} New   {sessions.filter=slash} Filter   {sessions.search=s} Search   "
+    "{sessions.rename=r} Rename   {sessions.export=x} Export   {sessions.delete=d} Delete   "
+    "{sessions.close=escape} %s"
 )
 
 
@@ -354,10 +355,18 @@ class SessionsScreen(ModalScreen[str | None]):
 
     def on_resize(self) -> None:
         """Show the keys that fit."""
-        keys = with_keys(self.app, _KEYS)
-        if self.size.width < len(keys) + 10:
-            keys = with_keys(self.app, f"{_SHORT_KEYS}{{help=f1}} Help")
-        self.query_one("#sessions-box").border_subtitle = hint_content(self.app, keys)
+        self._show_keys()
+
+    def on_descendant_focus(self) -> None:
+        """Show the keys of the input line, where letters are text, or of the rows."""
+        self._show_keys()
+
+    def _show_keys(self) -> None:
+        is_writing = isinstance(self.focused, Input)
+        hints = _SUBMIT_HINTS.get(self._line_kind, _FIND_HINTS)
+        if not is_writing:
+            hints = _KEYS % ("Clear" if self._query.text else "Close")
+        self.query_one("#sessions-box").border_subtitle = page_hints(self.app, hints, self.size.width)
 
     def on_unmount(self) -> None:
         """Stop the threads."""
@@ -395,7 +404,7 @@ class SessionsScreen(ModalScreen[str | None]):
             line.value = values[kind]
         line.cursor_position = len(line.value)
         self.set_focus(line)  # at once, because the next key is text
-        self._note.show(with_keys(self.app, _SUBMIT_HINTS.get(kind, "")))
+        self._note.show("")
 
     @on(Input.Changed)
     def on_typed(self, event: Input.Changed) -> None:
@@ -472,6 +481,7 @@ class SessionsScreen(ModalScreen[str | None]):
 
     def refresh_rows(self) -> None:
         """Show the sessions that match, and their number in the border."""
+        self._show_keys()
         query, rows = self._query, self._query.rows()
         is_working = query.is_searching or query.is_reading
         empty = "No sessions yet" if not query.text else "No match"

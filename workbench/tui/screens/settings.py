@@ -19,7 +19,7 @@ from textual.widgets.option_list import Option
 from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.text import counted, visible
-from workbench.tui.key_names import hint_content, key_of
+from workbench.tui.key_names import key_of, page_hints
 from workbench.tui.problems import Problems
 from workbench.tui.settings.entries import (
     SettingEntry,
@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 
 class SettingList(GroupedList):
     """Shows rows below the names of their sections; Enter or a click chooses one."""
+
+    keeps_cursor = True
 
     class Chosen(Message):
         """Posted to change the setting of a row."""
@@ -90,6 +92,10 @@ class SettingList(GroupedList):
         self.post_message(self.Moved())
 
 
+_KEYS: Final = "Enter Change   {settings.filter=slash} Filter   %s Reset to default   {settings.close=escape} %s"
+_FILTER_KEYS: Final = "Enter Go to the list   {settings.close=escape} Clear"
+
+
 class SettingsScreen(ModalScreen[None]):
     """Lists the settings of a `SettingsModel`; a change is saved at once."""
 
@@ -114,12 +120,6 @@ class SettingsScreen(ModalScreen[None]):
         """Yield the count of invalid settings, the filter, the rows, and the description of the current row."""
         with Vertical(id="settings-box", classes="page-box") as box:
             box.border_title = "Settings"
-            reset = key_of(self.app, "settings.usual", "u")
-            box.border_subtitle = hint_content(
-                self.app,
-                f"Enter Change   {{settings.filter=slash}} Filter   {reset} Reset to default   "
-                "{settings.close=escape} Close",
-            )
             line = Input(
                 self._search,
                 placeholder="Filter by name, value or description",
@@ -136,6 +136,20 @@ class SettingsScreen(ModalScreen[None]):
         """Load the rows in the background."""
         self.set_focus(self.query_one(SettingList))
         self.run_worker(self._load())
+
+    def on_resize(self) -> None:
+        """Show the keys that fit."""
+        self._show_keys()
+
+    def on_descendant_focus(self) -> None:
+        """Show the keys of the filter, where letters are text, or of the rows."""
+        self._show_keys()
+
+    def _show_keys(self) -> None:
+        line = self.query_one(Input)
+        reset = key_of(self.app, "settings.usual", "u")
+        hints = _FILTER_KEYS if line.has_focus else _KEYS % (reset, "Clear" if line.value else "Close")
+        self.query_one("#settings-box").border_subtitle = page_hints(self.app, hints, self.size.width)
 
     async def _load(self) -> None:
         themes = theme_order(self.app.available_themes)
@@ -160,6 +174,7 @@ class SettingsScreen(ModalScreen[None]):
         line.display = bool(count)
 
     def _show(self) -> None:
+        self._show_keys()
         query = self.query_one(Input).value
         rows = fitting(self._rows, query)
         self.query_one(SettingList).show(rows, first_named(rows, query))
@@ -273,7 +288,10 @@ class SettingsScreen(ModalScreen[None]):
         self.on_moved()
 
 
-_RISKY: Final = {("mode", "never"): "Every action would run without a question, in this session and in each new one."}
+_RISKY: Final = {
+    ("mode", "never"): "Actions will run without asking, in new sessions too. "
+    "Protected files, unrecoverable deletions and your rules still ask."
+}
 
 
 class SettingEdit(ModalScreen[str | None]):
@@ -344,7 +362,8 @@ class SettingEdit(ModalScreen[str | None]):
         warning = _RISKY.get((self._entry.name, name), "")
         if warning and not self.confirmation.is_answered(name):
             self.confirmation.ask(name)
-            self._note(f"{warning} Press Enter again to save it.")
+            text = f"! {warning} Press Enter again to save."
+            self.query_one("#setting-note", Static).update(Content.styled(text, "$sign-waiting"))
         elif problem := self._check(self._entry, name):
             self._note(problem)
         else:

@@ -203,6 +203,8 @@ def _keys() -> Iterator[SettingEntry]:
 
 _TITLE, _SOURCE = 24, 13
 _WIDE: Final = 84
+_VALUE: Final = 72
+"""The widest column of values: a source further away could not be assigned to its row."""
 
 
 @dataclass(frozen=True)
@@ -219,19 +221,24 @@ def section(group: str) -> Line:
 
 
 def setting_row(row: SettingRow, width: int) -> Line:
-    """Return one row, exactly `width` cells wide; a value that is not the default is bright and has a dot."""
+    """Return one row, exactly `width` cells wide; a value that is not the default is bright and has a dot.
+
+    A row that adds something has a plus sign.
+    """
     entry, current = row.entry, row.value
     title = pad(visible(entry.title, lines=False), _TITLE if width >= _WIDE else _TITLE - 4)
     free = max(0, width - len(title) - _SOURCE - 6)
+    value_width = min(_VALUE, free)
     value = visible(current.problem or entry.explained(current.text), lines=False)
-    is_changed = bool(current.problem) or current.source != "default"
+    is_changed = bool(current.problem) or current.source not in ("default", "")
+    sign = "+ " if entry.path == ADD else "● " if is_changed else "  "
     style = "failed" if current.problem else "bold" if is_changed else "dim"
     return [
-        Piece("● " if is_changed else "  ", "failed" if current.problem else "accent"),
-        Piece(f"{title}  ", "" if is_changed else "dim"),
-        Piece(pad(f"✗ {value}" if current.problem else value or "–", free), style),
+        Piece(sign, "failed" if current.problem else "accent"),
+        Piece(f"{title}  ", "" if sign.strip() else "dim"),
+        Piece(pad(f"✗ {value}" if current.problem else value or "–", value_width), style),
         Piece("  "),
-        Piece(pad(current.source, _SOURCE), "accent" if current.source != "default" else "dim"),
+        Piece(pad(current.source, _SOURCE + free - value_width), "accent" if current.source != "default" else "dim"),
     ]
 
 

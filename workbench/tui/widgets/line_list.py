@@ -115,6 +115,7 @@ class LineList(QuietScrollView, can_focus=True):
 
     cursor: var[int] = var(0)
     follows_end: ClassVar[bool] = False
+    keeps_cursor: ClassVar[bool] = False
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
@@ -161,11 +162,10 @@ class LineList(QuietScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """Return the strip of one visible line."""
-        width, base = line_width(self), self._painted_strips.base_of(self)
-        index = self.scroll_offset.y + y
+        width, base, index = line_width(self), self._painted_strips.base_of(self), self.scroll_offset.y + y
         if index >= self.count:
             return Strip.blank(width, base)
-        mark = "cursor" if index == self.cursor and (self.has_focus or not self.can_focus) else ""
+        mark = "cursor" if index == self.cursor and _shows_cursor(self) else ""
         strip = self._painted_strips.strips.get((index, width, mark))
         if strip is None:
             strip = self._painted_strips.strips[index, width, mark] = self._paint(index, width, mark, base)
@@ -222,6 +222,11 @@ class LineList(QuietScrollView, can_focus=True):
         """Stop following the end when it is scrolled out of sight, and follow it again at the end."""
         super().watch_scroll_y(old_value, new_value)
         self.is_at_end = self.is_vertical_scroll_end
+
+
+def _shows_cursor(lines: LineList) -> bool:
+    """Return whether the cursor is visible; `keeps_cursor` says that it is while a field beside has the focus."""
+    return lines.has_focus or lines.keeps_cursor or not lines.can_focus
 
 
 class FittingList(LineList):

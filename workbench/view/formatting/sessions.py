@@ -27,7 +27,6 @@ _WITH_ACTIONS, _WITH_DAY, _WITH_LINES, _WITH_COST = 100, 90, 70, 66
 _DAY = 11
 _DEEPEST: Final = 3
 """The deepest indentation of forks of forks, in steps."""
-_MATCH_TITLE_WIDTH = 30
 
 
 @dataclass(frozen=True)
@@ -170,7 +169,7 @@ def session_state(entry: SessionSummary, *, is_busy: bool) -> tuple[str, str]:
 
 def _match_row(row: SessionRow, width: int) -> Line:
     assert row.match is not None
-    head = pad(title(row.entry), min(_MATCH_TITLE_WIDTH, width // 3))
+    head = pad(title(row.entry), width // 3)
     text = clip(row.match.snippet, max(0, width - len(head) - 2))
     pattern = "|".join(rf"\b{re.escape(word)}" for word in row.words)
     parts = re.split(f"({pattern})", text, flags=re.IGNORECASE) if pattern else [text]
