@@ -32,6 +32,6 @@ def test_usage(scope, look, picture):
         await wait_until(pilot, lambda: "By turn" in text_on(app))
         if scope == "all":
             await pilot.press("shift+tab")
-            await wait_until(pilot, lambda: "By day" in text_on(app))
+            await wait_until(pilot, lambda: "Plan the release" in text_on(app))
 
     assert picture(app, look, show)

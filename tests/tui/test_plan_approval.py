@@ -218,10 +218,21 @@ async def test_plan_question_is_docked_with_its_keys_in_the_last_line(size: tupl
         await wait_until(pilot, lambda: "Step 39." in text_on(app))
         keys = app.screen.query_one("#keys")
         assert (keys.region.height, keys.region.bottom) == (1, size[1])
-        await wait_until(
-            pilot,
-            lambda: keys.render().plain == "y Ask (medium+)   e Accept edits   n Keep planning   Esc Not now",
-        )
+        edits = "e Accept edits" if size[0] == 80 else "e Approve, Accept edits"
+        line = f"y Approve, Ask (medium+)   {edits}   n Keep planning   Esc Not now"
+        await wait_until(pilot, lambda: keys.render().plain == line)
+
+
+async def test_narrow_plan_question_names_every_mode_in_full():
+    script = planned(modes=["ask", "plan"])
+    client = FakeClient(script.events[:-1])
+    app = workbench_app(client)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(pilot, app, client, script)
+        await wait_until(pilot, lambda: is_armed(app))
+        line = "y Approve, Ask every time   e Accept edits   m Ask (medium+)   Esc Not now"
+        await wait_until(pilot, lambda: app.screen.query_one("#keys").render().plain == line)
+        assert "e Approve" not in text_on(app)
 
 
 async def test_f8_in_the_diff_viewer_goes_back_to_the_plan_and_asks():

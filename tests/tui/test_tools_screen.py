@@ -14,7 +14,7 @@ from workbench.config.locations import Locations
 from workbench.config.settings import load_settings
 from workbench.tui.screens.tools import ToolsScreen
 from workbench.tui.settings.settings_model import SettingsModel
-from workbench.view.tools import about_tool, by_origin, counted_tools, on_request, tool_line, tool_rows
+from workbench.view.tools import about_tool, by_origin, counted_tools, on_request, tool_line, tool_rows, why_no_switch
 from workbench.view.wrapping import line_width
 
 LISTED = [
@@ -43,14 +43,25 @@ def test_each_tool_is_below_its_origin_with_its_state_in_this_session():
         assert "\x1b" not in line + str(about_tool(row))
 
 
-def test_kinds_of_sub_agents_follow_the_built_in_tools_and_are_not_counted():
+def test_kinds_of_sub_agents_follow_the_built_in_tools_and_are_counted_apart():
     kind = {"name": "reviewer", "on": True, "why": "built-in · read-only", "from": "Sub-agents"}
     rows = tool_rows([*LISTED, kind], ("grep", "rare", "find_tools"), {"rare"})
     assert [origin for origin, _ in by_origin(rows)] == ["built-in", "Sub-agents", "MCP server issues"]
     (row,) = [row for row in rows if row.name == "reviewer"]
     assert row.standing == ("●", "", "ok")
     assert "Sub-agents · built-in · read-only" in "".join(piece.text for line in about_tool(row) for piece in line)
+    assert counted_tools(rows) == "2 of 5 on · 1 of 1 sub-agents"
+    assert not row.has_switch
+    assert "the tool delegate" in why_no_switch(row)
+
+
+def test_server_without_tools_is_not_counted_as_a_tool():
+    server = {"name": "MCP server notes", "on": False, "why": "switched off", "from": "MCP server notes"}
+    rows = tool_rows([*LISTED, server], ("grep", "rare", "find_tools"), {"rare"})
     assert counted_tools(rows) == "2 of 5 on"
+    why = {row.name: why_no_switch(row) for row in rows if not row.has_switch}
+    assert why["MCP server notes"] == "/mcp shows this server and why it is off"
+    assert "issues_close = false" in why["issues_close"]
 
 
 async def test_tools_of_a_directory_are_listed_and_described(tmp_path, monkeypatch):

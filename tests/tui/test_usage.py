@@ -37,8 +37,10 @@ def spent(**more) -> Script:
     return script.answer("Hello.", **{"usage": usage, "cost": 0.25, "parts": PARTS, **more})
 
 
-def page(scope: Scope, state: SessionState | None = None, width: int = 100, *, max_cost: float = 0.0) -> str:
-    stats = read_usage(Locations.from_environment(), scope, "s1")
+def page(
+    scope: Scope, state: SessionState | None = None, width: int = 100, *, max_cost: float = 0.0, name: str = "s1"
+) -> str:
+    stats = read_usage(Locations.from_environment(), scope, name)
     limits = UsageLimits(max_cost, 80, 30_000, "x")
     lines = usage_page(stats, scope, state or fold(spent().events), width, limits)
     assert all(line_width(line) <= width for line in lines)
@@ -74,11 +76,14 @@ def test_session_page_shows_models_messages_context_and_limit():
     assert "limit of a run $2.00  ■■──────────  12%" in shown
     assert "50k of 200k" in shown
     assert "25%  compacts at 80%" in shown
-    assert shown.splitlines()[-4:] == [
-        "By model   claude-sonnet-4-5  $0.39 · 160k in · 2k out · 4 calls",
-        "           gpt-5-mini (sub-agents)  $0.01 · 40k in · 600 out · 1 call",
-        "By turn    1 ▄ $0.09 · 80k in · 1k out · 2 calls   2 █ $0.31 · 120k in · 2k out · 3 calls",
-        "           most: 2 And now the tests",
+    assert [line.rstrip() for line in shown.splitlines()[-7:]] == [
+        "By model",
+        "  claude-sonnet-4-5                        $0.39    160k in     2k out   4 calls",
+        "  gpt-5-mini (sub-agents)                  $0.01     40k in    600 out    1 call",
+        "",
+        "By turn",
+        "  1  Fix unknown countries                 $0.09     80k in     1k out   2 calls",
+        "  2  And now the tests                     $0.31    120k in     2k out   3 calls",
     ]
     assert "  system 1k ▏ 2%   tools 4k ▎ 8%   messages 8k ▌ 16%   files 2k ▏ 4%   tool output 35k ██▏ 70%" in shown
 
@@ -114,9 +119,17 @@ def test_all_sessions_are_shown_by_day_and_by_session():
     days = shown.partition("By day")[2].partition("By session")[0].split()
     assert [word for word in days if word.startswith("202")] == ["2025-01-25", "2026-02-24", "2026-03-01"]
     sessions = shown.partition("By session")[2].splitlines()[1:]
-    assert [line.split()[0] for line in sessions] == ["s2", "s1", "s3"]  # the most expensive first
+    titles = [line.partition("  ")[2].partition("  ")[0] for line in sessions]
+    assert titles == ["Plan the release", "Fix unknown countries", "An older one"]  # the most expensive first
     assert "No price known for 1 call." in shown
     assert "By turn" not in shown
+
+
+def test_sessions_with_the_same_title_have_their_ids_too():
+    for name in ("s1", "s2"):
+        keep(name, "Fix it", call(0.1))
+    sessions = page("all").partition("By session")[2].splitlines()[1:]
+    assert sorted(line.split("  ")[1] for line in sessions) == ["s1 · Fix it", "s2 · Fix it"]
 
 
 def test_biggest_output_in_the_context_is_named():
@@ -143,9 +156,24 @@ def test_many_turns_show_their_prices_alone():
     assert len(lines) == 10
 
 
+def test_most_expensive_of_many_turns_is_named():
+    keep("s1", "Hi", *(call(turn / 100, turn=turn) for turn in range(1, 9)))
+    script = spent()
+    for number in range(2, 9):
+        script.user(f"Message {number}")
+    assert "most expensive: turn 8  Message 8" in page("session", fold(script.events))
+
+
 def test_turns_without_a_price_show_their_tokens():
     keep("s1", "Hi", *(call(None, "local/llama", turn, input=turn * 10_000) for turn in range(1, 4)))
-    assert "1 ▄ 11k · 10k in · 600 out · 1 call   2 ▆ 21k" in page("session")
+    rows = page("session", width=112).partition("By turn")[2].splitlines()[1:]
+    assert [row.split()[:1] + row.split()[-7:-1] for row in rows][1:] == [
+        ["2", "20k", "in", "600", "out", "1", "call"],
+        ["3", "30k", "in", "600", "out", "1", "call"],
+    ]
+    assert rows[2].count("■") == 24
+    keep("s2", "Hi", *(call(None, "local/llama", turn, input=turn * 10_000) for turn in range(1, 9)))
+    assert "1 ▃ 11k   2 ▄ 21k" in page("session", name="s2")
 
 
 def test_unknown_values_are_shown_as_unknown():

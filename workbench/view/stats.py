@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal, TypeAlias
@@ -16,6 +16,7 @@ from workbench.session.storage.decision_log import (
     all_decisions,
     session_decisions,
 )
+from workbench.session.storage.session_list import session_titles
 from workbench.session.storage.usage_log import ModelCall, all_calls, session_calls
 from workbench.text import visible, visible_path
 from workbench.view import clock
@@ -28,6 +29,8 @@ RISKS: Final = ("HIGH", "MEDIUM", "UNKNOWN", "LOW")
 DECIDERS: Final = {"person": "you", "rule": "rules", "mode": "modes"}
 """Who decides, as in the log and as shown."""
 _MOST_DAYS: Final = 36_500
+MOST_ROWS: Final = 12
+"""The most rows of a table, and so the most sessions whose titles are read."""
 
 
 @dataclass
@@ -91,6 +94,8 @@ class Stats:
     decisions: DecisionCounts = field(default_factory=DecisionCounts)
     sessions: set[str] = field(default_factory=set)
     unreadable: list[Unreadable] = field(default_factory=list)
+    titles: dict[str, str] = field(default_factory=dict)
+    """The titles of the most expensive sessions by their IDs, unescaped."""
 
     def add(self, calls: Iterable[ModelCall], decisions: Iterable[RecordedDecision | Unreadable]) -> None:
         """Add what is read of sessions."""
@@ -110,7 +115,10 @@ def read_usage(
 ) -> Stats:
     """Read the calls and decisions of a scope; blocks, for long if there are many sessions."""
     if scope != "session":
-        return read_stats(locations, _DAYS[scope], stopped)
+        stats = read_stats(locations, _DAYS[scope], stopped)
+        names = most_expensive(totals_by(stats.calls, session_of))[:MOST_ROWS]
+        stats.titles = session_titles(locations, names)
+        return stats
     stats = Stats(0)
     if session_id:
         stats.add(session_calls(locations, session_id), session_decisions(locations, session_id))
@@ -164,8 +172,18 @@ def project_of(call: ModelCall) -> str:
 
 
 def session_of(call: ModelCall) -> str:
-    """Return the ID of a call's session, as shown."""
-    return visible(call.session, lines=False)
+    """Return the ID of a call's session, unescaped."""
+    return call.session
+
+
+def most_expensive(groups: Mapping[str, Totals]) -> list[str]:
+    """Return the names of groups, the most expensive first."""
+    return sorted(groups, key=lambda name: weight(groups[name]), reverse=True)
+
+
+def weight(totals: Totals) -> tuple[float, int]:
+    """Return the key by which groups are sorted: their cost, or their tokens if nothing has a price."""
+    return totals.cost, totals.input + totals.output
 
 
 def as_json(stats: Stats) -> dict[str, Any]:

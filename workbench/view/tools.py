@@ -46,6 +46,11 @@ class ToolRow:
         return self.origin != AGENTS and not self.origin.startswith("MCP")
 
     @property
+    def is_server(self) -> bool:
+        """Whether it stands for an MCP server that has no tools to list."""
+        return self.name == self.origin
+
+    @property
     def kind(self) -> str:
         """What its calls may do, according to its own hints; empty if there are none."""
         if not self.hints:
@@ -80,9 +85,26 @@ def tool_rows(
 
 
 def counted_tools(rows: Sequence[ToolRow]) -> str:
-    """Return how many tools are on and how many there are; kinds of sub-agents are not tools."""
-    tools = [row for row in rows if row.origin != AGENTS]
-    return f"{sum(row.standing[0] == '●' for row in tools)} of {len(tools)} on"
+    """Return how many tools are on and how many there are, then the same for the kinds of sub-agents, if any.
+
+    A server that is off has a row of its own, which is not a tool.
+    """
+    agents = [row for row in rows if row.origin == AGENTS]
+    tools = [row for row in rows if row.origin != AGENTS and not row.is_server]
+    return f"{_on(tools)} on" + (f" · {_on(agents)} sub-agents" if agents else "")
+
+
+def _on(rows: Sequence[ToolRow]) -> str:
+    return f"{sum(row.standing[0] == '●' for row in rows)} of {len(rows)}"
+
+
+def why_no_switch(row: ToolRow) -> str:
+    """Return why the Tools screen does not switch a row on or off, and what does."""
+    if row.origin == AGENTS:
+        return "Kinds of sub-agents have no switch: switching off the tool delegate switches all of them off"
+    if row.is_server:
+        return "/mcp shows this server and why it is off"
+    return f"Your settings switch MCP tools off: {row.name} = false in [tools]; /mcp shows their servers"
 
 
 def by_origin(rows: Iterable[ToolRow]) -> Iterator[tuple[str, list[ToolRow]]]:

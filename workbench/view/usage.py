@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 from workbench.protocol.usage import CHARACTERS_PER_TOKEN
 from workbench.session.storage.usage_log import ModelCall
-from workbench.text import counted, first_line
+from workbench.text import counted, first_line, visible
 from workbench.view.formatting.actions import headline
 from workbench.view.formatting.approval import RISK_ICONS
 from workbench.view.formatting.timeline_rows import RISK_STYLES
 from workbench.view.state import ActionItem, SessionState, UserItem
 from workbench.view.stats import (
     DECIDERS,
+    MOST_ROWS,
     RISKS,
     DecisionCounts,
     Scope,
@@ -23,19 +26,21 @@ from workbench.view.stats import (
     Totals,
     day_of,
     model_of,
+    most_expensive,
     project_of,
     session_of,
     total_of,
     totals_by,
+    weight,
 )
 from workbench.view.wrapping import Line, Piece, clip, line_width, pad, spread
 
 _PARTS: Final = ("system", "tools", "messages", "files", "tool_output")
 _HEADING, _GAP = 11, 3
-_MOST_ROWS: Final = 12
 _MOST_TURNS: Final = 60
-_MOST_LINES: Final = 6
-"""How many lines the models, or the turns, may take with their tokens and calls; more have only their prices."""
+_MOST_TURN_ROWS: Final = 6
+"""The most turns that have a row each, with their tokens and calls; more have only their prices, side by side."""
+_NO_LABELS: Final[Mapping[str, str]] = MappingProxyType({})
 _BAR: Final = 24
 _COLUMN_BARS: Final = "▂▃▄▅▆▇█"
 """Bars of one cell, from low to high."""
@@ -83,22 +88,22 @@ def _page(stats: Stats, scope: Scope, state: SessionState, width: int, limits: U
         lines += [[], *_context(state, width, limits)]
     if not calls:
         lines += [[], [Piece("No model was called.", "dim")]]
-    elif scope == "session":
-        lines += [[], *_models(totals_by(calls, model_of), width), *_turns(calls, state, width)]
     else:
-        lines += _tables(calls, scope, width)
+        lines += [[], *_table("By model", totals_by(calls, model_of), width)]
+        lines += _turns(calls, state, width) if scope == "session" else _tables(stats, scope, width)
     return [*lines, *_decisions(stats.decisions)]
 
 
-def _tables(calls: Sequence[ModelCall], scope: Scope, width: int) -> Iterator[Line]:
-    yield []
-    yield from _table("By model", totals_by(calls, model_of), width)
+def _tables(stats: Stats, scope: Scope, width: int) -> Iterator[Line]:
+    calls = stats.calls
     if scope != "today":
         yield []
         yield from _days(calls, width)
-    for title, key in (("By project", project_of), ("By session", session_of)):
-        yield []
-        yield from _table(title, totals_by(calls, key), width)
+    yield []
+    yield from _table("By project", totals_by(calls, project_of), width)
+    yield []
+    sessions = totals_by(calls, session_of)
+    yield from _table("By session", sessions, width, labels=_of_sessions(sessions, stats.titles))
 
 
 def stats_page(stats: Stats, width: int) -> list[Line]:
@@ -241,58 +246,61 @@ def _biggest(item: ActionItem, state: SessionState, limits: UsageLimits, width: 
     return [start, Piece(clip(f"#{item.number} {title}", available)), *end]
 
 
-def _models(groups: dict[str, Totals], width: int) -> Iterator[Line]:
-    """Yield the models, the most expensive first."""
-    names = sorted(groups, key=lambda name: _weight(groups[name]), reverse=True)[:_MOST_ROWS]
-    entries = [([Piece(f"{clip(name, 36)}  {groups[name].price}")], groups[name]) for name in names]
-    yield from _entries("By model", entries, width, hidden=len(groups) - len(names))
-
-
 def _turns(calls: Sequence[ModelCall], state: SessionState, width: int) -> Iterator[Line]:
     """Yield what each message of the user cost, by its number; the text of the most expensive one is named."""
     groups = totals_by(calls, lambda call: call.turn)
     names = list(groups)[-_MOST_TURNS:]
-    most = max(names, key=lambda name: _weight(groups[name]))
-    entries = [(_turn(name, groups[name], groups[most]), groups[name]) for name in names]
-    yield from _entries("By turn", entries, width, hidden=len(groups) - len(names))
     messages = [item.text for item in state.items if isinstance(item, UserItem)] if state.first_seq <= 1 else []
-    if len(names) > 1 and 0 < int(most) <= len(messages):
-        text = clip(first_line(messages[int(most) - 1], 200), max(8, width - 24))
-        yield [Piece(pad("", _HEADING)), Piece(f"most: {most} ", "dim"), Piece(text)]
+    labels = {name: f"{name}  {messages[int(name) - 1]}" for name in names if 0 < int(name) <= len(messages)}
+    yield []
+    if len(groups) <= _MOST_TURN_ROWS:
+        yield from _table("By turn", groups, width, in_order=True, labels=labels)
+        return
+    most = max(names, key=lambda name: weight(groups[name]))
+    yield from _wrapped([_turn(name, groups[name], groups[most]) for name in names], width, "By turn")
+    if hidden := len(groups) - len(names):
+        yield [Piece(f"{pad('', _HEADING)}and {hidden} more", "dim")]
+    if most in labels:
+        words = f"most {'expensive' if groups[most].cost else 'tokens'}: turn "
+        text = clip(first_line(labels[most], 200), max(8, width - _HEADING - len(words)))
+        yield [Piece(pad("", _HEADING)), Piece(words, "dim"), Piece(text)]
 
 
 def _turn(name: str, totals: Totals, most: Totals) -> Line:
-    part, whole = _share(totals, _weight(most))
+    part, whole = _share(totals, weight(most))
     bar = _COLUMN_BARS[round((len(_COLUMN_BARS) - 1) * part / whole)] if whole else ""
     price = totals.price if most.cost else tokens(totals.input + totals.output)
     return [Piece(f"{name} "), Piece(bar, "accent"), Piece(f" {price}")]
 
 
-def _entries(heading: str, entries: Sequence[tuple[Line, Totals]], width: int, *, hidden: int) -> Iterator[Line]:
-    """Yield entries beside a heading, with their tokens and calls if the width allows that."""
-    full = [[*line, Piece(f" · {_facts(totals)}", "dim")] for line, totals in entries]
-    lines = list(_wrapped(full, width, heading))
-    if len(lines) > _MOST_LINES or any(_HEADING + line_width(entry) > width for entry in full):
-        lines = list(_wrapped([line for line, _ in entries], width, heading))
-    yield from lines
-    if hidden:
-        yield [Piece(f"{pad('', _HEADING)}and {hidden} more", "dim")]
+def _of_sessions(groups: Mapping[str, Totals], titles: Mapping[str, str]) -> dict[str, str]:
+    """Return the labels of sessions: their titles, with the ID where several have the same one."""
+    counts = Counter(titles.get(name) for name in groups)
+    shared = {title for title, count in counts.items() if count > 1}
+    return {name: f"{name} · {title}" if title in shared else title for name, title in titles.items() if name in groups}
 
 
-def _facts(totals: Totals) -> str:
-    return f"{tokens(totals.input)} in · {tokens(totals.output)} out · {counted(totals.calls, 'call')}"
+def _table(
+    title: str,
+    groups: Mapping[str, Totals],
+    width: int,
+    *,
+    in_order: bool = False,
+    labels: Mapping[str, str] = _NO_LABELS,
+) -> Iterator[Line]:
+    """Yield a heading and a row for each group, the most expensive first or, `in_order`, the last ones as they came.
 
-
-def _table(title: str, groups: dict[str, Totals], width: int, *, in_order: bool = False) -> Iterator[Line]:
-    """Yield a heading and a row for each group, the most expensive first or, `in_order`, the last ones as they came."""
-    names = list(groups) if in_order else sorted(groups, key=lambda name: _weight(groups[name]), reverse=True)
-    rows = names[-_MOST_ROWS:] if in_order else names[:_MOST_ROWS]
-    largest = max((_weight(groups[name]) for name in rows), default=(0.0, 0))
+    `labels`, unescaped, are shown in place of the names of groups.
+    """
+    names = list(groups) if in_order else most_expensive(groups)
+    rows = names[-MOST_ROWS:] if in_order else names[:MOST_ROWS]
+    largest = max((weight(groups[name]) for name in rows), default=(0.0, 0))
     name_width = max(10, min(36, width - 45))
     yield [Piece(title, "bold")]
     for name in rows:
         totals = groups[name]
-        line: Line = [Piece(f"  {pad(clip(first_line(name, 200), name_width), name_width)}  {totals.price:>8}  ")]
+        label = first_line(visible(labels.get(name, name), lines=False), 200)
+        line: Line = [Piece(f"  {pad(clip(label, name_width), name_width)}  {totals.price:>8}  ")]
         facts = f"{tokens(totals.input):>6} in {tokens(totals.output):>6} out {counted(totals.calls, 'call'):>9}"
         line += [Piece(facts, "dim")]
         if width - line_width(line) >= _BAR + 2:
@@ -302,14 +310,9 @@ def _table(title: str, groups: dict[str, Totals], width: int, *, in_order: bool 
         yield [Piece(f"  and {len(names) - len(rows)} more", "dim")]
 
 
-def _weight(totals: Totals) -> tuple[float, int]:
-    """Return the key by which groups are sorted: their cost, or their tokens if nothing has a price."""
-    return totals.cost, totals.input + totals.output
-
-
 def _share(totals: Totals, largest: tuple[float, int]) -> tuple[float, float]:
     at = 0 if largest[0] else 1
-    return _weight(totals)[at], largest[at]
+    return weight(totals)[at], largest[at]
 
 
 def _bar(part: float, whole: float, width: int = _BAR) -> Line:

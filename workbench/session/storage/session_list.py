@@ -8,7 +8,7 @@ import re
 import shutil
 import sqlite3
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -176,6 +176,12 @@ def find_session(locations: Locations, name: str) -> SessionSummary:
     if summary is None:
         raise UsageError(f"there is no session {name!r}; `ohw sessions` lists them")
     return summary
+
+
+def session_titles(locations: Locations, ids: Iterable[str]) -> dict[str, str]:
+    """Return the titles of these sessions by their ids, unescaped; those without one, or damaged, are omitted."""
+    summaries = (_summary(locations.sessions / f"{each}{SUFFIX}") for each in ids)
+    return {entry.id: entry.title for entry in summaries if entry is not None and entry.title and not entry.damaged}
 
 
 def last_session(locations: Locations, workspace: Path | None = None) -> SessionSummary | None:

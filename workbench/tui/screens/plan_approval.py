@@ -17,9 +17,9 @@ from workbench.tui.screens.question_base import QuestionScreen, behind_bindings
 from workbench.tui.widgets.dock import LOW, SIDES, ReservingPanel, hint_line
 from workbench.tui.widgets.strips import css_beside, update_content
 from workbench.view.approval.plan import PlanChoice
-from workbench.view.formatting.question import KeyHint
+from workbench.view.formatting.question import KeyHint, hints_width
 
-_TEXT: Final = "Approve this plan? It runs in the mode you choose. To change it, write what should be different."
+_TEXT: Final = "Approve this plan, in the mode you choose? To change it, press n and write what should be different."
 
 
 class PlanScreen(QuestionScreen[str]):
@@ -71,13 +71,24 @@ class PlanScreen(QuestionScreen[str]):
 
     def show_keys(self) -> None:
         """Show the active keys."""
-        answers = [KeyHint("", "y (ready in 0.5s)")]
-        if self.quiet.check():
-            choices = self._choices.values()
-            answers = [KeyHint(choice.key, choice.label, rank) for rank, choice in enumerate(choices)]
-            answers.append(KeyHint("n", "Keep planning", 8))
-        hints = (*answers, KeyHint(key_of(self.app, "plan.later", "escape"), "Not now", 7))
-        update_content(self._keys, hint_line(self.app, hints, max(4, self.size.width - SIDES)))
+        width = max(4, self.size.width - SIDES)
+        hints = self._hints(len(self._choices))
+        if hints_width(hints) > width:
+            hints = self._hints(1)
+        if hints_width(hints) > width:  # the mode of a key is never cut
+            hints = [hint for hint in hints if hint.key != "n"]
+        update_content(self._keys, hint_line(self.app, hints, width))
+
+    def _hints(self, approving: int) -> list[KeyHint]:
+        """Return the keys with their modes; the first `approving` ones say that they approve the plan."""
+        later = KeyHint(key_of(self.app, "plan.later", "escape"), "Not now", 7)
+        if not self.quiet.check():
+            return [KeyHint("", "y (ready in 0.5s)"), later]
+        hints = [
+            KeyHint(choice.key, f"Approve, {choice.label}" if rank < approving else choice.label, rank)
+            for rank, choice in enumerate(self._choices.values())
+        ]
+        return [*hints, KeyHint("n", "Keep planning", 8), later]
 
     def on_key(self, event: events.Key) -> None:
         """Approve with the key of a mode after the quiet time; `n` closes, and other letters go to the prompt."""

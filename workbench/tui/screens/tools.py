@@ -17,13 +17,13 @@ from textual.widgets.option_list import Option
 from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.text import visible
-from workbench.tui.key_names import hint_content
+from workbench.tui.key_names import page_hints, with_keys
 from workbench.tui.widgets.strips import as_content, css_beside
-from workbench.view.tools import ToolRow, about_tool, by_origin, counted_tools, name_width, tool_line
+from workbench.view.tools import ToolRow, about_tool, by_origin, counted_tools, name_width, tool_line, why_no_switch
 
-_KEYS: Final = "↑↓ Choose   {tools.switch=space} On or off   {tools.close=escape} Close"
-_CHANGES: Final = "Space switches it on or off for new sessions; [tools] in your settings has more"
-_FIXED: Final = "Not switched here: /mcp shows the servers of MCP tools, the guide on sub-agents their kinds"
+_SWITCH: Final = "   {tools.switch=space} On or off"
+_KEYS: Final = "↑↓ Choose%s   {tools.close=escape} Close"
+_CHANGES: Final = "{tools.switch=space} switches it on or off for new sessions; [tools] in your settings has more"
 
 
 class ToolsScreen(ModalScreen[None]):
@@ -49,7 +49,7 @@ class ToolsScreen(ModalScreen[None]):
         """Yield the list, and below it the details of the tool under the cursor."""
         with Vertical(id="tools-box", classes="page-box") as box:
             box.border_title = "Tools"
-            box.border_subtitle = hint_content(self.app, _KEYS)
+            box.border_subtitle = page_hints(self.app, _KEYS % "", self.size.width)
             yield OptionList(id="tools-list")
             with VerticalScroll(id="tools-about"):
                 yield Static("looking …", id="tools-told")
@@ -90,9 +90,13 @@ class ToolsScreen(ModalScreen[None]):
     def on_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """Show the details of the tool under the cursor."""
         row = self._rows[event.option_index]
+        self.query_one("#tools-box").border_subtitle = page_hints(
+            self.app, _KEYS % (_SWITCH if row is not None and row.has_switch else ""), self.size.width
+        )
         if row is not None:
             details = as_content(about_tool(row))
-            note = Content.styled(_CHANGES if row.has_switch else _FIXED, "$dim")
+            words = with_keys(self.app, _CHANGES) if row.has_switch else why_no_switch(row)
+            note = Content.styled(visible(words, lines=False), "$dim")
             self.query_one("#tools-told", Static).update(Content("\n").join([details, Content(""), note]))
             self.query_one("#tools-about").scroll_home(animate=False)
 
@@ -102,7 +106,7 @@ class ToolsScreen(ModalScreen[None]):
         if row is None or self._switch is None:
             return
         if not row.has_switch:
-            self.notify(_FIXED)
+            self.notify(visible(why_no_switch(row), lines=False), markup=False)
             return
         try:
             self._switch(row.name, not row.is_on)
