@@ -181,6 +181,16 @@ async def test_hints_name_keys_that_are_active():
         assert client.commands == [("mode", "edits")]
 
 
+@pytest.mark.parametrize("width", [30, 50, 70, 80])
+async def test_narrow_hints_keep_escape_and_the_help(width):
+    app = workbench_app(FakeClient(Script().start().user("Go.").events))
+    async with app.run_test(size=(width, 24)) as pilot:
+        await wait_until(pilot, lambda: "F1 Help" in text_of(app, KeyHints))
+        await pilot.press("f4")
+        await wait_until(pilot, lambda: "Esc Prompt" in text_of(app, KeyHints))
+        assert "F1 Help" in text_of(app, KeyHints)
+
+
 async def test_escape_focuses_the_prompt_first_and_then_stops_the_agent():
     client = FakeClient(Script().start().user("Go.").events)
     app = workbench_app(client)

@@ -66,8 +66,8 @@ def test_welcome(look, directory, picture):
     (directory / "tests").mkdir()
     (directory / "cart.py").write_text("total = 0\n# TODO: taxes\n")
     past = [
-        PastSession("a1", "Fix unknown countries", "2026-03-01 10:20 · shop"),
-        PastSession("a2", "Add a currency to each label of the catalog", "2026-02-27 18:05 · shop"),
+        PastSession("a1", "Fix unknown countries", "10:20 · shop"),
+        PastSession("a2", "Add a currency to each label of the catalog", "27 Feb · shop"),
     ]
     events = empty()
     client = FakeClient(events)

@@ -19,8 +19,8 @@ from workbench.view.approval.trust import trust_question
 from workbench.view.commands import COMMANDS
 
 PAST = [
-    PastSession("20260101-mend-1", "Fix the roof of the shed", "2026-01-03 10:12 · shed"),
-    PastSession("20260101-mode-2", "Which modes of transport are there?", "2026-01-02 09:00 · notes"),
+    PastSession("20260101-mend-1", "Fix the roof of the shed", "03 Jan · shed"),
+    PastSession("20260101-mode-2", "Which modes of transport are there?", "02 Jan · notes"),
 ]
 
 

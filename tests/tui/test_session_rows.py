@@ -5,7 +5,12 @@ from datetime import timedelta
 import pytest
 
 from tests.tui.sample_session import START
+from tests.tui.session_files import keep
+from workbench.config.locations import Locations
+from workbench.config.settings import Settings
 from workbench.session.storage.session_list import SessionSummary
+from workbench.tui.start import Opener
+from workbench.view import clock
 from workbench.view.formatting.sessions import SessionRow, session_row
 from workbench.view.sessions import family_rows
 from workbench.view.wrapping import line_width
@@ -64,3 +69,12 @@ def test_forks_follow_the_session_that_they_come_from_in_its_group():
         ("p", 0, "/p"),
         ("q", 0, "/q"),
     ]
+
+
+def test_recent_sessions_have_the_time_of_today_or_the_date_as_the_list_has(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.setattr(clock, "now", lambda: START + timedelta(hours=1))
+    keep("s1", "Fix the sign", at=START, workspace="/home/ada/calc")
+    keep("s2", "Write a README", at=START - timedelta(days=3), workspace="/home/ada/notes")
+    past = Opener(Locations.from_environment(), Settings()).past()
+    assert [each.words for each in past] == [f"{START.astimezone():%H:%M} · calc", "26 Feb · notes"]

@@ -246,11 +246,11 @@ class Opener:
     def past(self) -> list[PastSession]:
         """Return the sessions that can be resumed, last used first, except damaged ones and those with a parent."""
         from workbench.session.storage.session_list import list_sessions
+        from workbench.view import clock
+        from workbench.view.formatting.sessions import when
 
         return [
-            PastSession(
-                each.id, each.title, f"{each.updated.astimezone():%Y-%m-%d %H:%M} · {Path(each.workspace).name}"
-            )
+            PastSession(each.id, each.title, f"{when(each.updated, clock.now())} · {Path(each.workspace).name}")
             for each in list_sessions(self.locations)
             if not each.damaged and not each.parent
         ]

@@ -199,7 +199,7 @@ class AnswerScreen(QuestionScreen[TextAnswer | Later]):
         count = 0 if self._line.value else len(self._question.options)
         choose = (KeyHint(f"1–{count}" if count > 1 else "1", "Choose", 1),) if count else ()
         ready = (*choose, KeyHint("Enter", "Send", 0)) if armed else (KeyHint("", "ready in 0.5s", 0),)
-        scroll = (KeyHint("↑ ↓", "Scroll", 3),) if self._asked.max_scroll_y > 0 else ()
+        scroll = (KeyHint("↑↓", "Scroll", 3),) if self._asked.max_scroll_y > 0 else ()
         return (*ready, *scroll, KeyHint(key_of(self.app, "answer.later", "escape"), "Not now", 2))
 
     def on_click(self, event: events.Click) -> None:

@@ -134,7 +134,7 @@ class AlwaysScreen(QuestionScreen[AlwaysAnswer | None]):
         keys = [KeyHint(key_of(self.app, "always.back", "escape"), "Back", 1)]
         if self._choices:
             save = KeyHint("y", "Save the rule and approve") if self.quiet.check() else KeyHint("", "y (ready in 0.5s)")
-            breadth = [KeyHint("↑ ↓", "How broadly", 2)] if len(self._choices) > 1 else []
+            breadth = [KeyHint("↑↓", "How broadly", 2)] if len(self._choices) > 1 else []
             keys = [save, *breadth, KeyHint(key_of(self.app, "always.scope", "tab"), "Where", 3), *keys]
         self._keys.update(hint_line(self.app, keys, self.size.width - _SIDES))
 

@@ -59,10 +59,13 @@ def hint_line(app: App[Any], hints: Sequence[KeyHint], width: int) -> Content:
 
 
 def show_hints(screen: Screen[Any], hints: str, remark: str = "") -> None:
-    """Show a remark and the hints that fit in the last line of a docked panel. `hints` are as for `with_keys`."""
-    parts = (hint.partition(" ") for hint in with_keys(screen.app, hints).split("   ") if hint)
+    """Show a remark and the hints that fit in the last line of a docked panel. `hints` are as for `with_keys`.
+
+    The last hint, which is how the panel is closed, stays.
+    """
+    parts = [hint.partition(" ") for hint in with_keys(screen.app, hints).split("   ") if hint]
     line = [KeyHint("", remark)] if remark else []
-    line += (KeyHint(key, words) for key, _, words in parts)
+    line += (KeyHint(key, words, (rank + 1) % len(parts)) for rank, (key, _, words) in enumerate(parts))
     update_content(screen.query_one("#keys", Static), hint_line(screen.app, line, screen.size.width - SIDES))
 
 

@@ -38,16 +38,22 @@ class KeyHints(Widget):
             self.refresh()
 
     def render(self) -> Content:
-        """Return as many hints as fit, closer to each other if they do not all fit."""
-        parts = [
-            Content.assemble((visible(key, lines=False), "$footer-key-foreground"), (f" {words}", "$dim"))
-            for key, words in self._hints[:_MOST_HINTS]
-        ]
-        line = Content("   ").join(parts)
-        while parts and line.cell_length > self.size.width:
-            line = Content("  ").join(parts)
-            parts.pop()
+        """Return as many hints as fit, closer to each other if they do not all fit; Esc and the help go last."""
+        hints = list(self._hints[:_MOST_HINTS])
+        line = _line(hints, 3)
+        while hints and line.cell_length > self.size.width:
+            line = _line(hints, 2)
+            optional = [hint for hint in hints if hint[0] != "Esc" and hint[1] != "Help"]
+            hints.remove((optional or hints)[-1])
         return line if line.cell_length <= self.size.width else Content("")
+
+
+def _line(hints: Iterable[Hint], gap: int) -> Content:
+    parts = [
+        Content.assemble((visible(key, lines=False), "$footer-key-foreground"), (f" {words}", "$dim"))
+        for key, words in hints
+    ]
+    return Content(" " * gap).join(parts)
 
 
 def hints_now(screen: Screen[Any], state: SessionState, prompt: Prompt, *, has_model: bool = True) -> list[Hint]:

@@ -53,7 +53,7 @@ def _risk_style(row: DecisionRow) -> str:
 def _sign(row: DecisionRow) -> Piece:
     if row.is_denied:
         return Piece("–", "failed")
-    return Piece("◆" if row.verdict != "allowed" else "✓", "ok")
+    return Piece("✎" if row.verdict != "allowed" else "✓", "ok")
 
 
 def decision_text(row: DecisionRow, width: int | None, *, with_directory: bool) -> str:
