@@ -185,7 +185,9 @@ def is_alive(pid: int) -> bool:
 
 async def test_tabs_over_the_limit_are_refused_and_the_page_is_told_why(tmp_path):
     go = tmp_path / "go"
-    async with served(["sh", "-c", f"echo a; cat; until test -e {go}; do sleep 0.01; done"], most_tabs=8) as server:
+    async with served(
+        ["sh", "-c", f"echo a; cat; for each in $(seq 6000); do test -e {go} && break; sleep 0.01; done"], most_tabs=8
+    ) as server:
         await server.sign_in()
         assert await server.get("/limit") == (200, "")
         tabs = [await server.tab() for _ in range(8)]
