@@ -30,7 +30,7 @@ async def test_capabilities_are_those_that_work(sandbox: Sandbox):
         assert able.load_session
         assert (able.prompt_capabilities.image, able.prompt_capabilities.audio) == (True, False)
         assert able.session_capabilities.delete is None
-        assert answer.field_meta == {"ohw": {"usesClientFiles": False, "usesClientTerminals": False}}
+        assert answer.field_meta == {"ohw": {"usesClientFiles": True, "usesClientTerminals": False}}
 
 
 async def test_loaded_session_is_shown_from_its_start_and_continues(sandbox: Sandbox):

@@ -137,7 +137,7 @@ async def test_always_is_not_offered_for_an_edited_action() -> None:
         await arm(pilot, app, clock)
         await until(pilot, lambda: "a Always…" in keys_shown(app))
         await pilot.press("space")
-        await until(pilot, lambda: "a Always… (you edited it)" in keys_shown(app))
+        await until(pilot, lambda: "a Always… (you skipped a hunk)" in keys_shown(app))
         await pilot.press("a")
         assert app.screen is app.pushed
 

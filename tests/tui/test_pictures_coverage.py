@@ -15,7 +15,10 @@ TABLE = {
     "main screen: no model set up": ("main/no_model", ["/demo"]),
     "main screen: the agent at work, a command with live output": ("main/working", ["collected 12 items"]),
     "main screen: finished": ("main/finished", ["✓ Finished"]),
-    "main screen: a failed command, and a run that ends by an error": ("main/failed", ["exit 2", "could not be reached"]),
+    "main screen: a failed command, and a run that ends by an error": (
+        "main/failed",
+        ["exit 2", "could not be reached"],
+    ),
     "main screen: the engine has ended": ("main_states/engine_gone", ["The agent process stopped"]),
     "main screen: controlled by another screen": (
         "main_states/controlled_by_another_screen",

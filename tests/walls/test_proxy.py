@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from tests.sandbox import wait_for
 from tests.walls.proxy_client import (
     ALLOWED,
     HOST,
@@ -226,6 +227,7 @@ def test_connection_is_made_to_the_checked_address_even_if_the_name_changes(serv
     checks._resolve = lambda host, port: next(answers)
     with proxied(checks=checks) as (_, connect):
         assert tunnel(connect(), HOST, server.port).startswith(b"HTTP/1.1 200 ")
+        wait_for(lambda: server.connections, "the server to notice the connection")
     assert server.connections == 1
     assert next(answers) == ["10.0.0.1"]
 
