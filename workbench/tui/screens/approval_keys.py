@@ -119,8 +119,8 @@ class DecisionKeys:
         read.
         """
         if not self._item.always:
-            is_told = self._item.no_always in self._item.reasons  # among those for which the user is asked
-            return "see above" if is_told else on_one_line(self._item.no_always) or "no rule covers it"
+            is_repeated = self._item.no_always in self._item.reasons  # among those for which the user is asked
+            return "see above" if is_repeated else on_one_line(self._item.no_always) or "no rule covers it"
         return self._proposal.how_changed
 
     def hints(self, app: App[Any], *, is_rejecting: bool) -> tuple[KeyHint, ...]:

@@ -242,7 +242,7 @@ class ProviderForm(Vertical):
         self.post_message(self.Submitted())
 
     @on(Input.Changed, "#form-address")
-    def on_address_changed(self, event: Input.Changed) -> None:
+    def on_url_changed(self, event: Input.Changed) -> None:
         """Update the keys: another URL was not tested."""
         event.stop()
         self._show_keys()
