@@ -69,7 +69,7 @@ def test_text_typed_before_the_first_message_is_restored_in_the_next_screen(sand
             if not has_model:
                 terminal.wait_for("Esc Not now")
                 terminal.press("escape")
-            terminal.wait_for(typed or "Ask anything")
+            terminal.wait_for(typed or ("Ask anything" if has_model else "Connect a model to ask"))
             added = f" before {ends}" if typed else f"a thought before {ends}"
             typed += added
             terminal.type(added)

@@ -123,7 +123,7 @@ def test_a_changed_host_key_ends_the_attempts_and_says_so(far: FarMachine):
         far.new_host_key()
         far.link.cut()
         far.link.restore()
-        shown = terminal.wait_for("the host key of far has changed")
+        shown = terminal.wait_for("Host key verification failed")
         assert "read-only" in shown
         assert "All done." in shown
         send(terminal, "more")
@@ -131,7 +131,7 @@ def test_a_changed_host_key_ends_the_attempts_and_says_so(far: FarMachine):
         quit_screen(terminal)
     # The copy is read without a connection.
     with opened(far, "resume", session_here(far).id) as terminal:
-        shown = terminal.wait_for("the host key of far has changed")
+        shown = terminal.wait_for("Host key verification failed")
         terminal.wait_for("All done.")
         quit_screen(terminal)
 
