@@ -51,7 +51,7 @@ def test_key_runs_the_plan_in_its_mode(sandbox: Sandbox, key: str):
         assert not (sandbox.project / "a.txt").exists()
         terminal.press(key)
         if key == "y":
-            terminal.wait_for("y Approve")
+            terminal.wait_until(lambda screen: "y Approve   " in screen and "Create a.txt" in screen, "the edit")
             terminal.press("y")
         terminal.wait_for("As planned.")
         terminal.press("ctrl+q")
