@@ -106,7 +106,8 @@ def test_session_held_by_a_headless_run_is_shown_as_in_use(sandbox: Sandbox):
     wait_for((sandbox.project / "begun").exists, "the command to run")
     with Terminal(["resume", "--last"], 110, 34, sandbox.env) as terminal:
         terminal.wait_for("the long one")
-        terminal.wait_for(f"in use by process {process.pid}")
+        terminal.wait_for("wait until it ends, or end it")
+        assert f"{process.pid};" in terminal.text()
         assert process.poll() is None
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
