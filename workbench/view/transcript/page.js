@@ -34,6 +34,8 @@
   function goToHash() {
     const entry = entries.find((each) => each.id && each.id === location.hash.slice(1));
     if (!entry) return;
+    // The browser would scroll back to where the page was before a reload, after this.
+    history.scrollRestoration = "manual";
     if (entry.hidden) clear();
     entry.open = true;
     go(entry);
@@ -83,6 +85,7 @@
     return texts.get(entry);
   }
 
+  let timer = 0;
   function filter() {
     const words = search.value.trim().toLowerCase();
     for (const entry of entries) {
@@ -126,6 +129,15 @@
     current?.scrollIntoView({ block: "center" });
   }
 
+  function goToFirstMatch() {
+    // Enter may come before the search has run.
+    clearTimeout(timer);
+    filter();
+    search.blur();
+    current = null;
+    move(entries, 1);
+  }
+
   function changeTheme() {
     const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
     root.dataset.theme = dark ? "light" : "dark";
@@ -142,7 +154,7 @@
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || keys.open) return;
     if (event.target === search && !["Escape", "Enter"].includes(event.key)) return;
-    if (event.target === search && event.key === "Enter") { search.blur(); current = null; return move(entries, 1); }
+    if (event.target === search && event.key === "Enter") return goToFirstMatch();
     const action = Object.hasOwn(actions, event.key) ? actions[event.key] : null;
     if (!action) return;
     event.preventDefault();
@@ -152,7 +164,6 @@
     const entry = entries.find((each) => each.contains(event.target));
     if (entry) { links.get(current)?.classList.remove("current"); current = entry; links.get(entry)?.classList.add("current"); }
   });
-  let timer = 0;
   search.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(filter, 60); });
   find("#fold").addEventListener("click", foldAll);
   find("#theme").addEventListener("click", changeTheme);
