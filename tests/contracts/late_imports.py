@@ -50,6 +50,7 @@ HEAVY: Final = {
 OF_OURS: Final = {
     "workbench.__main__": _OF_A_COMMAND,
     "workbench.cli.arguments": _OF_A_COMMAND,
+    "workbench.cli.batch": _OF_A_COMMAND,
     "workbench.cli.common": _OF_A_COMMAND,
     "workbench.cli.completers": "a completion has to be fast, and most offer no names of tools",
     "workbench.cli.config": _OF_A_COMMAND,

@@ -17,6 +17,7 @@ _FUNCTIONS = {
     "resume": "start:resume",
     "attach": "start:attach",
     "run": "start:run",
+    "batch": "batch:batch",
     "acp": "acp:acp",
     "serve": "serve:serve",
     "browser-tab": "serve:browser_tab",

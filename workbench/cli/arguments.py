@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from workbench import __version__
+from workbench.cli.batch_arguments import add_batch
 from workbench.cli.command_help import COMMANDS, FORMS, HIDDEN
 from workbench.config.setting_kinds import Setting, declared
 from workbench.config.table import Settings
@@ -22,7 +23,7 @@ _EPILOG += '\n\nUse `ohw -- demo` to send "demo" as a message. `ohw COMMAND --he
 SHELLS = ("bash", "zsh", "fish")
 """The shells that `ohw completion` supports."""
 _MCP = ("list", "add", "test", "login", "logout", "changes", "approve", "remove")
-_INTERMIXED = frozenset(("rewind", "fork", "replay", "sandbox"))
+_INTERMIXED = frozenset(("batch", "rewind", "fork", "replay", "sandbox"))
 """Commands whose options may be mixed with their positional arguments."""
 _REMOTE = frozenset(("", "resume", "attach", "run", "demo"))
 """Commands that accept the URL of a directory on another machine, if only to say that they do not work there."""
@@ -31,7 +32,8 @@ _ALMOST = 0.8
 _WITH_VALUE = frozenset(
     (
         *("--workspace", "--home", "--tool", "--path", "--env", "--header", "--type", "--format", "--check", "--from"),
-        *("--prompt", "--container-copy", "--patch", "--host", "--port"),
+        *("--prompt", "--container-copy", "--patch", "--host", "--port", "--attempts", "--models", "--scheduler"),
+        *("--max-parallel", "--rate", "--retry", "--output", "-o"),
     )
 )
 """Options that take a value, besides the flags of settings."""
@@ -398,6 +400,7 @@ def _add_worktree(parser: _Parser) -> None:
 
 _ARGUMENTS_OF = {
     "attach": _add_attach,
+    "batch": add_batch,
     "blame": _add_blame,
     "browser-tab": _add_browser_tab,
     "completion": _add_completion,

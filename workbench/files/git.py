@@ -272,3 +272,37 @@ def _switched_off(entries: Sequence[tuple[str, str, str]]) -> dict[str, str]:
             emptied[f"{kind}.{name}.required"] = "false"
         emptied |= {f"{kind}.{name}.{each}": value for each, value in _OFF.get((kind, variable), {}).items() if name}
     return emptied
+
+
+def clone(origin: str, directory: Path, revision: str = "", timeout: float = 1_800.0) -> GitAnswer:
+    """Clone a repository that the user names into an empty directory, and check out the revision or the default branch.
+
+    Unlike `run_git`, this uses the user's settings and credentials, for whose server it is; it never asks for any.
+    Hooks do not run. Failures are in the answer.
+    """
+    git = shutil.which("git", path=safe_path(os.environ.get("PATH", os.defpath), directory) or os.devnull)
+    if git is None:
+        return GitAnswer(None, error=NO_GIT)
+    quiet = {"GIT_TERMINAL_PROMPT": "0", "GIT_SSH_COMMAND": "ssh -o BatchMode=yes", "LC_ALL": "C"}
+    environment = {**child_environment(), **quiet, **_as_variables([*_OF_CLONE.items()])}
+
+    def call(*words: str) -> GitAnswer:
+        return _call([git, *words], directory, environment, b"", timeout)
+
+    answer = call("clone", "--quiet", "--no-checkout", "--", origin, ".")
+    if not answer.ok or not revision:
+        return answer if not answer.ok else call("checkout", "--quiet", "--detach")
+    commit = f"{revision}^{{commit}}"
+    if not call("rev-parse", "--quiet", "--verify", commit).ok:
+        # A commit that is on no branch, such as that of a pull request, is not in a clone.
+        answer = call("fetch", "--quiet", "origin", revision)
+        commit = "FETCH_HEAD"
+    return call("checkout", "--quiet", "--detach", commit) if answer.ok else answer
+
+
+_OF_CLONE: Mapping[str, str] = {
+    "core.hooksPath": os.devnull,
+    "core.askPass": "false",
+    "protocol.ext.allow": "never",
+    "advice.detachedHead": "false",
+}

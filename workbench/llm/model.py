@@ -88,6 +88,8 @@ class Delta(msgspec.Struct, frozen=True):
     """The name of the tool that is called."""
     size: int = 0
     """The number of characters of the call's arguments so far."""
+    wait: float = 0.0
+    """In a status: for how many more seconds the provider wants no call; 0 if it did not say."""
 
 
 class Cancel:

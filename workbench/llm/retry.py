@@ -67,7 +67,8 @@ def with_retries(
             limit = LONGEST if fault.retry_after is None else LONGEST_WAIT
             if attempt == tries or fault.kind not in RETRIED or now + pause - failed > limit:
                 raise
-            _count_down(pause, f"{fault.short}; try {attempt + 1} of {tries}", on_delta, cancel)
+            what = f"{fault.short}; try {attempt + 1} of {tries}"
+            _count_down(pause, what, on_delta, cancel, is_demanded=fault.retry_after is not None)
     raise AssertionError("unreachable: the last try returns or raises")
 
 
@@ -78,10 +79,12 @@ def wait_before(attempt: int, fault: Fault, first_wait: float) -> float:
     return min(30.0, first_wait * 2.0 ** (attempt - 1)) * random.uniform(0.7, 1.3)
 
 
-def _count_down(pause: float, what: str, on_delta: Callable[[Delta], None], cancel: Cancel) -> None:
+def _count_down(
+    pause: float, what: str, on_delta: Callable[[Delta], None], cancel: Cancel, *, is_demanded: bool
+) -> None:
     end = time.monotonic() + pause
     while (remaining := end - time.monotonic()) > 0:
-        on_delta(Delta("status", f"{what} in {math.ceil(remaining)}s"))
+        on_delta(Delta("status", f"{what} in {math.ceil(remaining)}s", wait=remaining if is_demanded else 0.0))
         cancel.wait(min(remaining, remaining - math.ceil(remaining) + 1))
         if cancel.is_set:
             raise Cancelled

@@ -47,9 +47,17 @@ class WorkspaceCopy:
     def create(cls, locations: Locations, image: str, path: str, name: str) -> WorkspaceCopy:
         """Create the empty directory of a new copy with this name. Raises UsageError or OSError."""
         private_directory(_workspaces(locations))
-        directory = private_directory(_workspaces(locations) / name) / Path(path).name
-        directory.mkdir(mode=0o755)
-        return cls(image, path, directory, private_directory(_records(locations) / name))
+        copy = cls.at(locations, image, path, name)
+        private_directory(copy.directory.parent)
+        copy.directory.mkdir(mode=0o755)
+        private_directory(copy.own)
+        return copy
+
+    @classmethod
+    def at(cls, locations: Locations, image: str, path: str, name: str) -> WorkspaceCopy:
+        """Return the copy with this name, whether it exists or not."""
+        directory = _workspaces(locations) / name / Path(path).name
+        return cls(image, path, directory, _records(locations) / name)
 
     def record(self) -> None:
         """Store what the directory contains now, as the basis of `patch`. Raises OSError or WorkbenchError.

@@ -1,0 +1,194 @@
+"""Runs one attempt on a worker: it makes the workspace, drives the session, and checks what came of it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import socket
+import time
+import traceback
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from workbench.batch.attempt import AttemptOutcome, Ending, TaskAttempt
+from workbench.batch.attempt_files import AttemptFiles, Report, RunContext
+from workbench.batch.attempt_session import AttemptRun, Spending, ignore
+from workbench.batch.commands import CommandRun, run_command
+from workbench.batch.model_rate import RatedModels, Turns
+from workbench.batch.workspaces import NoWorkspace, make_workspace
+from workbench.config.locations import Locations
+from workbench.config.settings import Settings, load_settings
+from workbench.errors import WorkbenchError, describe_fault
+from workbench.llm.litellm_setup import import_early
+from workbench.llm.model import Cancel
+from workbench.sandbox.workspace_copy import WorkspaceCopy
+from workbench.session.session_factory import Listeners, OpenedSession, start_session
+from workbench.session.session_names import new_id, session_path, state_directory
+from workbench.session.toolset import Overrides
+from workbench.text import first_line
+
+logger = logging.getLogger(__name__)
+_COMMAND_SECONDS: Final = 1_800.0
+"""Time limit of setup and check of a task without `minutes`."""
+_VARIABLES: Final = dict(os.environ)
+"""The environment with which the process began; the first attempt removes keys from it."""
+_PATCH: Final = "changes.patch"
+
+
+def worker_name() -> str:
+    """Return a name for this process that is unique among workers."""
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+class AttemptRunner:
+    """Runs one attempt: workspace, setup, session, patch, check."""
+
+    def __init__(
+        self,
+        attempt: TaskAttempt,
+        context: RunContext,
+        files: AttemptFiles,
+        cancel: Cancel,
+        turns: Turns | None = None,
+    ) -> None:
+        self._attempt = attempt
+        self._task = attempt.task
+        self._context = context
+        self._files = files
+        self._cancel = cancel
+        self._turns = turns
+        self._locations = replace(Locations.from_environment(), data=context.local_data)
+        self._spending = Spending()
+        self._workspace_name = f"{context.nonce}-{attempt.key}"
+        self._started = time.time()
+        self._run_seconds = 0.0
+        self._workspace: Path | None = None
+        self._session: Path | None = None
+        self._check: CommandRun | None = None
+        self._patch = b""
+
+    def run(self) -> Report:
+        """Run the attempt and return the report. Raises WorkbenchError or OSError if the worker itself fails."""
+        with ExitStack() as resources:
+            ending, detail = self._run(resources)
+        if self._patch:
+            self._files.path(_PATCH).write_bytes(self._patch)
+        return self._files.report(self._outcome(ending, detail), self._session)
+
+    def _run(self, resources: ExitStack) -> tuple[Ending, str]:
+        try:
+            copy = make_workspace(self._locations, self._attempt.task, self._workspace_name)
+        except NoWorkspace as error:
+            return "workspace", str(error)
+        self._workspace = copy.directory
+        if not self._context.keeps_workspaces:
+            resources.callback(copy.remove)
+        if self._task.setup:
+            setup = self._command("setup", self._task.setup, copy)
+            if not setup.ok:
+                return ("interrupted" if self._cancel.is_set else "setup"), str(setup)
+            copy.record()  # what the setup has changed is not the agent's
+        if self._cancel.is_set:
+            return "interrupted", ""
+        return self._in_session(copy, resources)
+
+    def _in_session(self, copy: WorkspaceCopy, resources: ExitStack) -> tuple[Ending, str]:
+        try:
+            opened = self._open(copy)
+        except WorkbenchError as error:  # such as a model without a key
+            return "error", str(error)
+        resources.callback(self._leave, opened)
+        began = time.monotonic()
+        try:
+            ending, detail = AttemptRun(opened, self._cancel).drive(self._task.prompt, self._task.minutes * 60)
+        except Exception as error:  # as in an engine, a fault ends this run and no other
+            logger.exception("a step failed")
+            self._files.path("fault.log").write_text(traceback.format_exc(), encoding="utf-8")
+            ending, detail = "error", describe_fault(error)
+            opened.fail(detail)
+        self._run_seconds = time.monotonic() - began
+        self._patch = copy.patch()
+        if self._task.check and ending != "interrupted":
+            self._check = self._command("check", self._task.check, copy, opened)
+        if ending not in ("finished", "waiting"):
+            return ending, detail or self._spending.detail
+        return ending, f"check: {self._check}" if self._check is not None and not self._check.ok else ""
+
+    def _open(self, copy: WorkspaceCopy) -> OpenedSession:
+        settings = self._settings()
+        import_early(settings.profile(self._attempt.model))
+        models = RatedModels(settings, self._turns, _VARIABLES)
+        listeners: Listeners = {
+            "on_event": self._spending.add,
+            "on_live": ignore,
+            "overrides": Overrides(models=models),
+        }
+        session_id = new_id(self._task.id)
+        self._session = session_path(self._locations, session_id)
+        return start_session(self._locations, settings, copy.directory, session_id, **listeners)
+
+    def _settings(self) -> Settings:
+        task = self._task
+        own = {
+            "model": self._attempt.model,
+            "mode": task.mode or None,
+            "max_steps": task.max_steps or None,
+            "token_limit": task.max_tokens or None,
+            "max_cost": task.max_cost or None,
+            "container": {"image": task.image} if task.image else None,
+        }
+        flags = {**self._context.flags, **{name: value for name, value in own.items() if value is not None}}
+        return load_settings(self._locations, _VARIABLES, **flags)
+
+    def _leave(self, opened: OpenedSession) -> None:
+        """Close the session; what its tools have stored besides the log is not needed any more."""
+        opened.close()
+        shutil.rmtree(state_directory(self._locations, opened.id), ignore_errors=True)
+
+    def _command(self, name: str, command: str, copy: WorkspaceCopy, opened: OpenedSession | None = None) -> CommandRun:
+        return run_command(
+            name,
+            command,
+            copy.directory,
+            self._cancel,
+            seconds=self._task.minutes * 60 or _COMMAND_SECONDS,
+            log=self._files.path(f"{name}.log"),
+            sandbox=opened.sandbox.launcher if opened is not None else None,
+            env={"OHW_TASK": self._task.id},
+        )
+
+    def _outcome(self, ending: Ending, detail: str) -> AttemptOutcome:
+        spent, check = self._spending, self._check
+        task, model, number = self._attempt.names
+        return AttemptOutcome(
+            task,
+            model,
+            number,
+            ending,
+            first_line(detail, 300),
+            solved=check.ok if check is not None else None,
+            check_status=check.status if check is not None else None,
+            steps=spent.steps,
+            input=spent.input,
+            cached=spent.cached,
+            output=spent.output,
+            cost=spent.cost,
+            unpriced=spent.unpriced,
+            seconds=round(self._run_seconds, 3),
+            total_seconds=round(time.time() - self._started, 3),
+            started=self._started,
+            patch=self._files.relative(_PATCH) if self._patch else "",
+            patch_lines=_changed_lines(self._patch),
+            session=self._session.stem if self._session is not None else "",
+            workspace=str(self._workspace) if self._context.keeps_workspaces and self._workspace else "",
+            worker=worker_name(),
+        )
+
+
+def _changed_lines(patch: bytes) -> int:
+    """Return how many lines a patch adds and removes."""
+    lines = patch.split(b"\n")
+    return sum(line[:1] in (b"+", b"-") and line[:4] not in (b"+++ ", b"--- ") for line in lines)

@@ -1,0 +1,125 @@
+"""The session of an attempt: it is driven in the calling thread until the agent is done, or needs a user."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from typing import Final
+
+from workbench.batch.attempt import Ending
+from workbench.llm.model import Cancel
+from workbench.protocol.events import Event, HistoryCondensed, ModelAsked, ModelResponded, RunEnded
+from workbench.protocol.live import LiveEvent
+from workbench.session.session import Session
+from workbench.session.session_factory import OpenedSession
+from workbench.text import first_line
+from workbench.tools.ask_human.question import read_question
+
+_OUT_OF_TIME: Final = "the time limit is reached"
+
+
+class Spending:
+    """Adds up what a session and its sub-agents spend, from the events of its log."""
+
+    def __init__(self) -> None:
+        self.steps = 0
+        self.input = self.cached = self.output = 0
+        self.cost = 0.0
+        self.unpriced = 0
+        self.detail = ""
+        """More about how the run ended."""
+
+    def add(self, event: Event) -> None:
+        """Count an event; it may be one of a sub-agent."""
+        if isinstance(event, RunEnded):
+            self.detail = event.detail
+            return
+        call = getattr(event, "event", event)  # a step of a sub-agent
+        if isinstance(call, ModelResponded):
+            self.steps += 1
+        if isinstance(call, ModelResponded | ModelAsked | HistoryCondensed):
+            self.cost += call.cost or 0.0
+            self.unpriced += call.cost is None
+            self.input += call.usage.input or 0
+            self.cached += call.usage.cached or 0
+            self.output += call.usage.output or 0
+
+
+class AttemptRun:
+    """Drives one session; `interrupt` may be called from any thread."""
+
+    def __init__(self, opened: OpenedSession, cancel: Cancel) -> None:
+        self._opened = opened
+        self._is_suspended = False
+        self._is_late = False
+        opened.delegates.on_wait(self._leave_waiting)
+        cancel.on_set(self.interrupt)
+
+    def drive(self, prompt: str, seconds: float) -> tuple[Ending, str]:
+        """Send the prompt and run for at most `seconds`, or without a limit if it is 0.
+
+        Returns how the run ended, and more about that if the events do not say it.
+        """
+        session = self._opened.session
+        session.send(prompt)
+        timer = threading.Timer(seconds, self._end_late) if seconds else None
+        if timer is not None:
+            timer.daemon = True
+            timer.start()
+        try:
+            while session.step() and not self._is_suspended:
+                pass
+        finally:
+            if timer is not None:
+                timer.cancel()
+        return self._ending(session)
+
+    def _ending(self, session: Session) -> tuple[Ending, str]:
+        if session.unsaved:
+            return "error", session.unsaved
+        if self._is_suspended:
+            return "question", "a sub-agent waits for an approval"
+        if session.phase == "deciding":
+            return "question", _question(session)
+        if self._is_late and session.ended == "interrupted":
+            return "limit", _OUT_OF_TIME
+        return _ENDINGS.get(session.ended, "error"), ""
+
+    def interrupt(self) -> None:
+        """Stop the run; everything done so far is kept."""
+        self._opened.delegates.interrupt()
+        self._opened.session.interrupt()
+
+    def _end_late(self) -> None:
+        self._is_late = True
+        self.interrupt()
+
+    def _leave_waiting(self) -> None:
+        if self._opened.delegates.leave():
+            self._is_suspended = True
+
+
+_ENDINGS: Final[dict[str, Ending]] = {
+    "finished": "finished",
+    "waiting": "waiting",
+    "limit": "limit",
+    "stuck": "stuck",
+    "interrupted": "interrupted",
+}
+
+
+def _question(session: Session) -> str:
+    """Return one line about the question that waits for a user."""
+    action = session.question
+    if action is None:
+        return ""
+    if action.asks_user:
+        with suppress(ValueError):
+            return first_line(f"the agent asks: {read_question(action.proposed.arguments).text}", 300)
+    risk = action.assessed.risk if action.assessed is not None else "unrated"
+    summary = action.proposed.summary or action.proposed.tool
+    return first_line(f"{risk}: {summary} needs an approval", 300)
+
+
+def ignore(event: LiveEvent) -> None:
+    """Ignore an event that is not stored."""

@@ -1,0 +1,133 @@
+"""The client of a run: hands out attempts while there are any, and stores each outcome as it comes."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import queue
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from workbench.batch.attempt import AttemptOutcome, TaskAttempt
+from workbench.batch.attempt_files import Report, RunContext
+from workbench.batch.cluster import Cluster, SchedulerTurns, is_lost
+from workbench.batch.results import Results
+from workbench.batch.run_directory import RunDirectory, RunOptions
+from workbench.errors import WorkbenchError
+from workbench.text import first_line
+
+_POLL: Final = 0.5
+"""Seconds between two looks at how many workers there are."""
+
+
+class BatchRun:
+    """One run, or the continuation of one. `stop` and `interrupt` may be called from any thread."""
+
+    def __init__(
+        self,
+        directory: RunDirectory,
+        options: RunOptions,
+        cluster: Cluster,
+        *,
+        max_parallel: int = 0,
+        max_cost: float = 0.0,
+        turns: SchedulerTurns | None = None,
+        keeps_workspaces: bool = False,
+    ) -> None:
+        """`max_parallel` and `max_cost` (in US dollars, for the whole run) are unlimited if they are 0."""
+        self._directory = directory
+        self._options = options
+        self._cluster = cluster
+        self._max_parallel = max_parallel
+        self._max_cost = max_cost
+        self._turns = turns
+        context = RunContext(options.nonce, str(directory.path), options.flags, keeps_workspaces)
+        self._context = msgspec.json.encode(context)
+        self._ended: queue.SimpleQueue[tuple[TaskAttempt, Any]] = queue.SimpleQueue()
+        self._is_stopped = threading.Event()
+        self.running: dict[str, TaskAttempt] = {}
+        """The attempts that were handed out, by their keys."""
+        self.cost = 0.0
+        """What the attempts of this run have cost so far, in US dollars."""
+
+    def run(
+        self, attempts: Iterable[TaskAttempt], results: Results, on_outcome: Callable[[AttemptOutcome], None]
+    ) -> None:
+        """Run the attempts and store their outcomes; return when all have ended, or no more are started.
+
+        `on_outcome` is called with each outcome once it is stored. Raises WorkbenchError if the cluster is lost or an
+        outcome cannot be stored; everything stored before remains.
+        """
+        if self._turns is not None:
+            self._turns.begin()
+        self._cluster.check_versions()
+        waiting = deque(attempts)
+        while waiting or self.running:
+            while waiting and self._may_start():
+                attempt = waiting.popleft()
+                self._directory.forget(attempt.key, results.outcome_of(attempt.names))
+                self._start(attempt)
+            if not self.running and (self._is_stopped.is_set() or self._is_too_expensive):
+                break
+            outcome = self._next_outcome()
+            if outcome is not None:
+                results.add(outcome)
+                self.cost += outcome.cost
+                on_outcome(outcome)
+        self._cluster.forget_run(self._context)
+
+    def stop(self) -> None:
+        """Start no more attempts; those that run are finished."""
+        self._is_stopped.set()
+
+    def interrupt(self) -> None:
+        """Start no more attempts, and interrupt those that run; a continuation of the run begins them anew."""
+        self._is_stopped.set()
+        self._cluster.end_attempts(self._options.nonce)
+
+    @property
+    def _is_too_expensive(self) -> bool:
+        return 0 < self._max_cost <= self.cost
+
+    def _may_start(self) -> bool:
+        if self._is_stopped.is_set() or self._is_too_expensive:
+            return False
+        slots = self._cluster.slots
+        return len(self.running) < (min(slots, self._max_parallel) if self._max_parallel else slots)
+
+    def _start(self, attempt: TaskAttempt) -> None:
+        self.running[attempt.key] = attempt
+        name = f"ohw-{self._options.nonce}-{attempt.key}"
+        future = self._cluster.submit(msgspec.json.encode(attempt), self._context, self._turns, name)
+        future.add_done_callback(lambda done: self._ended.put((attempt, done)))
+
+    def _next_outcome(self) -> AttemptOutcome | None:
+        """Wait for the next attempt to end, and return its outcome; None if none ended for a moment."""
+        try:
+            attempt, future = self._ended.get(timeout=_POLL)
+        except queue.Empty:
+            return None
+        del self.running[attempt.key]
+        if future.status == "finished":
+            return self._stored(msgspec.json.decode(future.result(), type=Report))
+        error = future.exception() if future.status == "error" else concurrent.futures.CancelledError()
+        if not is_lost(error):
+            raise WorkbenchError(f"the cluster failed: {first_line(f'{type(error).__name__}: {error}', 200)}")
+        return AttemptOutcome(*attempt.names, "worker", "the worker was lost each time that this was tried")
+
+    def _stored(self, report: Report) -> AttemptOutcome:
+        """Write the files that a report brings, and return its outcome. Raises WorkbenchError."""
+        for name, content in report.files.items():
+            path = self._directory.path / name
+            try:
+                if Path(name).is_absolute() or ".." in Path(name).parts:
+                    raise WorkbenchError(f"a worker sent a file outside of the run: {name!r}")
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+            except OSError as error:
+                raise WorkbenchError(f"{name} cannot be written: {error.strerror or error}") from None
+        return report.outcome

@@ -1,0 +1,139 @@
+"""The dask cluster that runs the attempts: local processes, or an existing scheduler with its workers."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final
+
+import dask
+import distributed
+from distributed import Client, Future, LocalCluster, Lock, Variable
+
+from workbench import __version__
+from workbench.batch.worker import end_attempts, forget_run, prepare_process, run_attempt
+from workbench.errors import WorkbenchError
+from workbench.text import first_line, visible
+
+_CONNECT_SECONDS: Final = 10
+_OPTIONS: Final = {
+    "distributed.scheduler.allowed-failures": 10,
+    "distributed.scheduler.work-stealing": False,
+    "distributed.worker.daemon": False,  # attempts start processes
+    "distributed.comm.timeouts.connect": f"{_CONNECT_SECONDS}s",
+    "distributed.admin.low-level-log-length": 100,
+    "distributed.worker.memory.target": False,
+    "distributed.worker.memory.spill": False,
+    "distributed.worker.memory.pause": False,
+    "distributed.worker.memory.terminate": False,
+}
+"""What differs from dask's defaults: workers may be lost often, and memory that tools use is not data to spill."""
+
+
+class Cluster:
+    """The workers, as the client of a run uses them; each runs as many attempts at a time as it has threads."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    @property
+    def slots(self) -> int:
+        """How many attempts the workers run at the same time."""
+        return sum(self._client.nthreads().values())
+
+    def submit(self, attempt: bytes, context: bytes, turns: Any, name: str) -> Future[bytes]:
+        """Hand out an attempt; the result of the future is the report. The name is unique in the cluster."""
+        return self._client.submit(run_attempt, attempt, context, turns, key=name, pure=False, retries=0)
+
+    def end_attempts(self, nonce: str) -> None:
+        """Interrupt the attempts of a run on all workers."""
+        self._client.run(end_attempts, nonce, on_error="ignore")
+
+    def forget_run(self, context: bytes) -> None:
+        """Delete what killed attempts of a run have left on the machines of the workers."""
+        self._client.run(forget_run, context, on_error="ignore")
+
+    def check_versions(self) -> None:
+        """Raise WorkbenchError if a worker has no ohw, or another version of it."""
+        for worker, version in self._client.run(prepare_process, on_error="return").items():
+            if version != __version__:
+                other = visible(str(version), lines=False)
+                raise WorkbenchError(f"the worker {worker} has ohw {other}, this is {__version__}")
+
+
+@contextmanager
+def local_cluster(workers: int) -> Iterator[Cluster]:
+    """Yield a cluster of processes on this machine, which end with this process."""
+    with dask.config.set(_OPTIONS):
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        with (
+            LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=None,
+                silence_logs=logging.CRITICAL,
+            ) as cluster,
+            Client(cluster) as client,
+        ):
+            yield Cluster(client)
+
+
+@contextmanager
+def existing_cluster(scheduler: str) -> Iterator[Cluster]:
+    """Yield the cluster of a scheduler that runs already. Raises WorkbenchError if it cannot be reached."""
+    with dask.config.set(_OPTIONS):
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        try:
+            client = Client(scheduler, timeout=_CONNECT_SECONDS)
+        except (OSError, ValueError) as error:
+            where = visible(scheduler, lines=False)
+            raise WorkbenchError(f"there is no scheduler at {where}: {first_line(str(error), 200)}") from None
+        with client:
+            yield Cluster(client)
+
+
+class SchedulerTurns:
+    """The turns at models, kept by the scheduler, so that all workers share them."""
+
+    def __init__(self, nonce: str, rates: Mapping[str, float]) -> None:
+        """`rates` are calls a minute."""
+        self._nonce = nonce
+        self._rates = dict(rates)
+
+    def next_turn(self, model: str) -> float:
+        """Return for how many seconds to wait before calling a model; 0 if it has no limit."""
+        if model not in self._rates:
+            return 0.0
+        with self._lock(model):
+            now = time.time()
+            turn = max(now, self._next(model).get(timeout=_CONNECT_SECONDS))
+            self._next(model).set(turn + 60 / self._rates[model])
+        return max(0.0, float(turn) - now)
+
+    def delay(self, model: str, seconds: float) -> None:
+        """Let no call of a limited model begin for some seconds, because its provider asks for that."""
+        if model not in self._rates:
+            return
+        with self._lock(model):
+            earliest = time.time() + seconds
+            if self._next(model).get(timeout=_CONNECT_SECONDS) < earliest:
+                self._next(model).set(earliest)
+
+    def begin(self) -> None:
+        """Let the first call of each model begin at once; called by the client of the run."""
+        for model in self._rates:
+            self._next(model).set(0.0)
+
+    def _lock(self, model: str) -> Lock:
+        return Lock(f"ohw-{self._nonce}-{model}")
+
+    def _next(self, model: str) -> Variable:
+        return Variable(f"ohw-next-{self._nonce}-{model}")
+
+
+def is_lost(error: BaseException) -> bool:
+    """Return whether an attempt failed because its workers were lost, more often than it is tried again."""
+    return isinstance(error, distributed.KilledWorker)

@@ -1,0 +1,94 @@
+"""What a process of a worker does: it runs attempts, and ends those that run when their run is interrupted."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import msgspec
+
+from workbench import __version__
+from workbench.batch.attempt import AttemptOutcome, TaskAttempt
+from workbench.batch.attempt_files import AttemptFiles, Report, RunContext
+from workbench.batch.attempt_runner import AttemptRunner, worker_name
+from workbench.batch.model_rate import Turns
+from workbench.engine.sockets import forbid_tracing
+from workbench.errors import WorkbenchError, describe_fault
+from workbench.llm.model import Cancel
+from workbench.processes.descendants import mark_descendants
+from workbench.text import first_line
+
+
+class _Interrupts:
+    """The attempts that run in this process, so that all can be ended at once."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: dict[str, set[Cancel]] = {}
+        self._ended: set[str] = set()
+
+    @contextmanager
+    def running(self, nonce: str) -> Iterator[Cancel]:
+        """Yield the flag that ends an attempt of a run; it is set at once if the run was ended before."""
+        cancel = Cancel()
+        with self._lock:
+            self._running.setdefault(nonce, set()).add(cancel)
+            is_ended = nonce in self._ended
+        if is_ended:
+            cancel.set()
+        try:
+            yield cancel
+        finally:
+            with self._lock:
+                self._running[nonce].discard(cancel)
+
+    def end(self, nonce: str) -> None:
+        """End all attempts of a run, now and later."""
+        with self._lock:
+            self._ended.add(nonce)
+            cancels = list(self._running.get(nonce, ()))
+        for cancel in cancels:
+            cancel.set()
+
+
+_interrupts = _Interrupts()
+
+
+def prepare_process() -> str:
+    """Prepare this process for attempts, once; return the version of ohw that it has."""
+    mark_descendants()
+    forbid_tracing()
+    return __version__
+
+
+def end_attempts(nonce: str) -> None:
+    """Interrupt the attempts of a run in this process, and those that would still start."""
+    _interrupts.end(nonce)
+
+
+def run_attempt(attempt: bytes, context: bytes, turns: Turns | None = None) -> bytes:
+    """Run an attempt and return the report; all of them are encoded, so that no other version can misread them.
+
+    Whatever goes wrong is in the report. `turns` limits the rate of model calls.
+    """
+    work = msgspec.json.decode(attempt, type=TaskAttempt)
+    shared = msgspec.json.decode(context, type=RunContext)
+    began = time.time()
+    try:
+        if shared.version != __version__:
+            raise WorkbenchError(f"this worker has ohw {__version__}, the run was started by {shared.version}")
+        with _interrupts.running(shared.nonce) as cancel, AttemptFiles.locked(shared, work) as files:
+            report = files.earlier_report() or AttemptRunner(work, shared, files, cancel, turns).run()
+    except (WorkbenchError, OSError) as error:
+        task, model, number = work.names
+        detail = describe_fault(error) if isinstance(error, OSError) else first_line(str(error), 300)
+        report = Report(AttemptOutcome(task, model, number, "worker", detail, started=began, worker=worker_name()))
+    return msgspec.json.encode(report)
+
+
+def forget_run(context: bytes) -> None:
+    """Delete what killed attempts of a run have left on this machine."""
+    shutil.rmtree(msgspec.json.decode(context, type=RunContext).local_data, ignore_errors=True)

@@ -1,0 +1,110 @@
+"""Makes the workspace of an attempt: a copy that the agent may change, whose changes become a patch."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tarfile
+from pathlib import Path
+from typing import Final
+
+from workbench.batch.task import TaskSpec
+from workbench.batch.task_files import is_url
+from workbench.config.locations import Locations
+from workbench.config.settings import read_container
+from workbench.errors import WorkbenchError
+from workbench.files.git import clone
+from workbench.sandbox.image_copy import copy_from_image
+from workbench.sandbox.workspace_copy import WorkspaceCopy
+from workbench.text import first_line, visible, visible_path
+
+_ENDINGS: Final = (".git", ".tar", ".tgz", ".tar.gz", ".tar.xz", ".tar.bz2")
+
+
+class NoWorkspace(WorkbenchError):
+    """The workspace of an attempt cannot be made; the message says why, in one line."""
+
+
+def make_workspace(locations: Locations, task: TaskSpec, name: str) -> WorkspaceCopy:
+    """Return a new workspace for a task, in which nothing has changed yet. Raises NoWorkspace.
+
+    `name` is unique on this machine, except that a killed attempt may have left a workspace with it, which is deleted.
+    """
+    if task.image_path:
+        return _from_image(locations, task)
+    WorkspaceCopy.at(locations, "", f"/{_name(task)}", name).remove()
+    copy = WorkspaceCopy.create(locations, "", f"/{_name(task)}", name)
+    try:
+        _fill(task, copy.directory)
+        copy.record()
+    except BaseException as error:
+        copy.remove()
+        if isinstance(error, OSError | shutil.Error | tarfile.TarError | EOFError):
+            reason = getattr(error, "strerror", None) or first_line(str(error), 300)
+            raise NoWorkspace(f"{visible_path(task.workspace)} cannot be copied: {reason}") from None
+        raise
+    return copy
+
+
+def _name(task: TaskSpec) -> str:
+    """Return the name of the directory, which the agent sees: that of the original."""
+    name = Path(task.workspace.rstrip("/").rpartition(":")[2]).name
+    for ending in _ENDINGS:
+        name = name.removesuffix(ending)
+    return name.lstrip(".") or "workspace"
+
+
+def _from_image(locations: Locations, task: TaskSpec) -> WorkspaceCopy:
+    try:
+        return copy_from_image(locations, read_container({"image": task.image}), task.image_path, lambda line: None)
+    except WorkbenchError as error:
+        raise NoWorkspace(str(error)) from None
+
+
+def _fill(task: TaskSpec, directory: Path) -> None:
+    source = Path(task.workspace)
+    if not task.workspace:
+        return
+    if task.revision or is_url(task.workspace):
+        _clone(task.workspace, directory, task.revision)
+    elif source.is_dir():
+        _copy(source, directory)
+    elif source.is_file():
+        with tarfile.open(source) as archive:
+            archive.extractall(directory, filter="data")
+    else:
+        raise NoWorkspace(f"there is no {visible_path(task.workspace)} on this worker")
+
+
+def _copy(source: Path, directory: Path) -> None:
+    """Copy a directory with everything in it but sockets and pipes. Raises OSError, shutil.Error and NoWorkspace."""
+    is_worktree = (source / ".git").is_file()
+    if is_worktree:
+        # A copy of that file would share the index and the branch of the original.
+        _clone(str(source), directory)
+        _empty(directory)
+
+    def omitted(parent: str, names: list[str]) -> list[str]:
+        entries = {entry.name: entry for entry in os.scandir(parent)}
+        repository = [".git"] if is_worktree and Path(parent) == source else []
+        return [*repository, *(name for name in names if not _is_ordinary(entries[name]))]
+
+    shutil.copytree(source, directory, symlinks=True, ignore=omitted, dirs_exist_ok=True)
+
+
+def _is_ordinary(entry: os.DirEntry[str]) -> bool:
+    return entry.is_symlink() or entry.is_dir() or entry.is_file()
+
+
+def _empty(directory: Path) -> None:
+    """Delete everything but the repository."""
+    for entry in directory.iterdir():
+        if entry.name != ".git":
+            shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
+
+
+def _clone(origin: str, directory: Path, revision: str = "") -> None:
+    answer = clone(origin, directory, revision)
+    if not answer.ok:
+        reason = first_line(answer.error.strip().rpartition("\n")[2], 300)
+        raise NoWorkspace(f"{visible(origin, lines=False)} cannot be cloned: {reason}")

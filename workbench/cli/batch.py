@@ -1,0 +1,207 @@
+"""`ohw batch` runs many tasks, each in a workspace of its own, and stores what came of them in a directory."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import signal
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from workbench.cli.common import print_error, print_line, settings_of
+from workbench.config.modes import NEVER
+from workbench.config.settings import Settings
+from workbench.errors import UsageError
+from workbench.llm.factory import NO_MODEL_MESSAGE
+from workbench.text import counted
+
+if TYPE_CHECKING:
+    from workbench.batch.attempt import AttemptOutcome, TaskAttempt
+    from workbench.batch.batch import BatchRun
+    from workbench.batch.cluster import Cluster, SchedulerTurns
+    from workbench.batch.results import Results
+    from workbench.batch.run_directory import RunDirectory, RunOptions
+    from workbench.batch.task import TaskSpec
+
+_MISSING = (
+    "there is no dask.distributed, which `ohw batch` needs; install it with `uv tool install '.[batch]'` in a clone of "
+    "ohw"
+)
+_INTERRUPTED = 130
+
+
+def batch(arguments: Namespace) -> int:
+    """Run the tasks; return 0 if every attempt has ended by itself, 1 if some could not run, 130 if interrupted.
+
+    Raises UsageError before anything starts if the tasks or options are invalid.
+    """
+    _, settings = settings_of(arguments)
+    if importlib.util.find_spec("distributed") is None:
+        raise UsageError(_MISSING)
+    from workbench.batch.batch import BatchRun
+    from workbench.batch.results import Results, read_outcomes
+
+    if arguments.retry and not arguments.resume:
+        raise UsageError("--retry needs --resume")
+    turns_of = _turns(arguments)
+    directory, options, tasks = _run_of(arguments, settings)
+    with closing(directory):
+        attempts = list(_open_attempts(arguments, tasks, options, read_outcomes(directory.results)))
+        with closing(Results(directory.results)) as results, _cluster(arguments, len(attempts)) as cluster:
+            turns = turns_of(options.nonce)
+            run = BatchRun(
+                directory,
+                options,
+                cluster,
+                max_parallel=arguments.max_parallel or 0,
+                max_cost=arguments.max_cost or 0.0,
+                turns=turns,
+                keeps_workspaces=arguments.keep_workspaces,
+            )
+            return _carry_out(run, attempts, results, arguments)
+
+
+def _carry_out(run: BatchRun, attempts: Sequence[TaskAttempt], results: Results, arguments: Namespace) -> int:
+    """Run the attempts, printing a line about each that ends; return the exit code."""
+    from workbench.batch.attempt import BROKEN
+    from workbench.batch.progress import outcome_line
+
+    outcomes: list[AttemptOutcome] = []
+
+    def on_outcome(outcome: AttemptOutcome) -> None:
+        outcomes.append(outcome)
+        print_line(outcome_line(outcome, as_json=arguments.json))
+
+    with _interruptible(run) as signals:
+        run.run(attempts, results, on_outcome)
+    remaining = len(attempts) - sum(each.ending != "interrupted" for each in outcomes)
+    if remaining:
+        print_error(f"{counted(remaining, 'attempt')} left; continue with `ohw batch --resume -o {arguments.output}`")
+    if signals:
+        return _INTERRUPTED
+    return 1 if any(each.ending in BROKEN for each in outcomes) else 0
+
+
+def _run_of(arguments: Namespace, settings: Settings) -> tuple[RunDirectory, RunOptions, list[TaskSpec]]:
+    """Return the directory of the run, which is created or opened, with its options and tasks. Raises UsageError."""
+    from workbench.batch.run_directory import RunDirectory, RunOptions
+    from workbench.batch.task_files import read_tasks
+
+    directory = RunDirectory(Path(arguments.output))
+    models = tuple(filter(None, (arguments.models or "").split(",")))
+    if arguments.resume:
+        if arguments.source is not None:
+            raise UsageError("--resume continues with the tasks in RUN; give no TASKS")
+        directory.open()
+        options = directory.options()
+        options = options.extended(models, arguments.attempts or 0)
+        directory.write(options)
+        return directory, options, directory.tasks()
+    if arguments.source is None:
+        raise UsageError("which tasks? `ohw batch TASKS -o RUN`; --resume continues an earlier run")
+    tasks = read_tasks(arguments.source, sys.stdin.read() if arguments.source == "-" else None, _template(arguments))
+    models = models or tuple(filter(None, [settings.model]))
+    if not models and not all(task.model for task in tasks):
+        raise UsageError(NO_MODEL_MESSAGE)
+    _check_never(settings, tasks)
+    options = RunOptions(models, arguments.attempts or 1, _flags(arguments))
+    return directory.create(options, tasks), options, tasks
+
+
+def _template(arguments: Namespace) -> str:
+    if arguments.prompt is None:
+        return ""
+    try:
+        return Path(arguments.prompt).expanduser().read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"--prompt {arguments.prompt!r} cannot be read: {error}") from None
+
+
+def _flags(arguments: Namespace) -> dict[str, Any]:
+    """Return the settings of the command line that hold for each attempt; keys never leave the environment."""
+    from workbench.cli.arguments import settings_with_flags
+
+    of_run = ("model", "max_cost", "api_key")
+    values = {each.name: getattr(arguments, each.name) for each in settings_with_flags() if each.name not in of_run}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _check_never(settings: Settings, tasks: Sequence[TaskSpec]) -> None:
+    """Raise UsageError if a task would run without asking and without anything that confines it."""
+    if settings.sandbox not in ("off", "auto", "partial") or settings.container:
+        return
+    for task in tasks:
+        if (task.mode or settings.mode) == NEVER and not task.image:
+            raise UsageError(
+                f"nothing was started: the task {task.id} has the mode never, which needs an image, or a sandbox that "
+                "is not optional: --sandbox workspace-write"
+            )
+
+
+def _open_attempts(
+    arguments: Namespace, tasks: Sequence[TaskSpec], options: RunOptions, outcomes: Sequence[AttemptOutcome]
+) -> Iterator[TaskAttempt]:
+    """Yield the attempts that have no outcome yet, were interrupted, or are to be repeated."""
+    from workbench.batch.attempt import BROKEN, STOPPED, planned
+
+    again = {"failed": BROKEN, "stopped": STOPPED, None: frozenset()}[arguments.retry]
+    done = {
+        each.names
+        for each in outcomes
+        if each.ending != "interrupted"
+        and each.ending not in again
+        and not (arguments.retry == "failed" and each.solved is False)
+    }
+    return (each for each in planned(tasks, options.models, options.attempts) if each.names not in done)
+
+
+def _cluster(arguments: Namespace, attempts: int) -> AbstractContextManager[Cluster]:
+    from workbench.batch.cluster import existing_cluster, local_cluster
+
+    if arguments.scheduler:
+        return existing_cluster(arguments.scheduler)
+    workers = arguments.max_parallel or len(os.sched_getaffinity(0))
+    return local_cluster(max(1, min(workers, attempts)))
+
+
+def _turns(arguments: Namespace) -> Callable[[str], SchedulerTurns | None]:
+    """Return a function that creates the turns at models for a run with this nonce. Raises UsageError."""
+    from workbench.batch.model_rate import rates_of
+
+    try:
+        rates = rates_of(arguments.rate)
+    except ValueError as error:
+        raise UsageError(f"--rate {error}: give a model and its calls a minute, such as MODEL=60/min") from None
+
+    def turns(nonce: str) -> SchedulerTurns | None:
+        from workbench.batch.cluster import SchedulerTurns
+
+        return SchedulerTurns(nonce, rates) if rates else None
+
+    return turns
+
+
+@contextmanager
+def _interruptible(run: BatchRun) -> Iterator[list[int]]:
+    """Stop the run at the first signal, and interrupt its attempts at the second; yield the signals that came."""
+    signals: list[int] = []
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        signals.append(number)
+        if len(signals) == 1:
+            print_error("no more attempts are started; those that run are finished. Again: interrupt them")
+            run.stop()
+        else:
+            run.interrupt()
+
+    before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield signals
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,37 @@
+"""The arguments of `ohw batch`."""
+
+from __future__ import annotations
+
+import argparse
+
+
+def add_batch(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments to the parser of the command."""
+    parser.add_argument(
+        "source",
+        nargs="?",
+        metavar="TASKS",
+        help="tasks as JSON lines, .toml, or a directory of prompts; `-` reads JSON lines from stdin",
+    )
+    parser.add_argument("-o", "--output", metavar="RUN", required=True, help="directory of the run")
+    parser.add_argument("--prompt", metavar="FILE", help="prompt of tasks without one, with {name} for their fields")
+    parser.add_argument("--attempts", metavar="N", type=_positive, help="attempts at each task with each model (1)")
+    parser.add_argument("--models", metavar="A,B", help="models to try each task with (default: that of the settings)")
+    parser.add_argument("--max-parallel", metavar="N", type=_positive, help="attempts at the same time (cores)")
+    parser.add_argument(
+        "--rate", metavar="MODEL=N/min", action="append", default=[], help="most calls of a model, over all workers"
+    )
+    parser.add_argument("--resume", action="store_true", help="continue the run in RUN; what has ended is not repeated")
+    parser.add_argument(
+        "--retry", choices=["failed", "stopped"], help="with --resume: repeat attempts that failed, or were stopped"
+    )
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="dask scheduler to use, such as tcp://host:8786")
+    parser.add_argument("--keep-workspaces", action="store_true", help="do not delete the workspaces of the attempts")
+    parser.add_argument("--json", action="store_true", help="print each outcome as a JSON line")
+
+
+def _positive(text: str) -> int:
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else 0
+    if not number:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return number
