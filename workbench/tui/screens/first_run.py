@@ -72,8 +72,8 @@ _NOTHING: Final = (
     "and rescan, or run the demo."
 )
 _POLL: Final = 0.05
-_MOVES: Final = frozenset({"up", "down", "pageup", "pagedown", "home", "end"})
 """Seconds between two checks of whether the quiet time is over."""
+_MOVES: Final = frozenset({"up", "down", "pageup", "pagedown", "home", "end"})
 _MORE: Final = Way("", title="More providers…")
 _WIDEST_TITLE: Final = 34
 

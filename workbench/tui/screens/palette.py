@@ -71,7 +71,7 @@ class PaletteScreen(ModalScreen[PaletteEntry | None]):
     ) -> None:
         """`directory` is searched for files, and `sessions` returns the past sessions; each is omitted if None.
 
-        Entries with the actions in `recent` come first, in that order. `hint` stands in the empty input line.
+        Entries with the actions in `recent` come first, in that order. `hint` is shown in the empty input line.
         """
         super().__init__(id="palette")
         self._title, self._hint = title, hint

@@ -18,7 +18,7 @@ class SandboxPage(PagerScreen):
     """A pager whose ports are up to date while it is open."""
 
     def __init__(self, text: Callable[[ListeningPorts | None], str], ask: Callable[[], None]) -> None:
-        """`text` returns the page for the ports, which `ask` has the engine send."""
+        """`text` returns the page for the ports, None until they are received; `ask` requests them from the engine."""
         self._text_lines = TextLines(text(None), id="pager-text")
         super().__init__(Content("Sandbox and ports"), "", lines=self._text_lines)
         self._ports: ListeningPorts | None = None
@@ -31,7 +31,9 @@ class SandboxPage(PagerScreen):
         self.set_interval(_INTERVAL, self._ask)
 
     def receive(self, ports: ListeningPorts) -> None:
-        """Show what the engine has sent, if it differs: the matches of a search are removed by that."""
+        """Show the ports that the engine has sent, if they have changed, because new text removes the matches of a
+        search.
+        """
         if ports != self._ports:
             self._ports = ports
             self._text_lines.replace(self._text(ports))
