@@ -294,7 +294,7 @@ class RewindPreview:
         self._ask(self.row.target, "both", tuple(self.overwrites))
 
     def update(self, rewound: Rewound, deltas: Sequence[FileDelta]) -> bool:
-        """Show the engine's answer; return False if it answers another question."""
+        """Store the preview that the engine has returned; return False, and ignore it, if it is of another rewind."""
         if rewound.target != self.row.target:
             return False
         self.rewound, self.rows = rewound, preview_rows(rewound, self.workspace, deltas, self.overwrites)

@@ -100,7 +100,7 @@ class WayList(OptionList):
 
 
 class FirstRunScreen(ModalScreen[Way | None]):
-    """Dismisses with the chosen `Way` after its API key was saved, with `DEMO`, or with None."""
+    """Offers models; dismisses with the chosen `Way` after its API key was saved, with `DEMO`, or with None."""
 
     AUTO_FOCUS = ""
     takes_words = True

@@ -41,7 +41,7 @@ FindSessions = Callable[[], Sequence[PastSession]]
 
 
 class PaletteScreen(ModalScreen[PaletteEntry | None]):
-    """Dismisses with the chosen entry, or None."""
+    """The palette; dismisses with the chosen entry, or None if the user closes it."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -15,7 +15,7 @@ _INTERVAL = 2.0
 
 
 class SandboxPage(PagerScreen):
-    """A pager whose ports are up to date while it is open."""
+    """Shows the page about the sandbox in a pager, and keeps its list of ports up to date."""
 
     def __init__(self, text: Callable[[ListeningPorts | None], str], ask: Callable[[], None]) -> None:
         """`text` returns the page for the ports, None until they are received; `ask` requests them from the engine."""
@@ -26,7 +26,7 @@ class SandboxPage(PagerScreen):
         self._ask = ask
 
     def on_mount(self) -> None:
-        """Ask for the ports, now and again."""
+        """Ask for the ports, now and at each interval."""
         self._ask()
         self.set_interval(_INTERVAL, self._ask)
 

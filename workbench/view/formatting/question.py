@@ -459,7 +459,7 @@ def _beside_reason(hints: Sequence[KeyHint], ranked: list[int], width: int) -> l
 
 
 def hints_width(hints: Collection[KeyHint]) -> int:
-    """Return the cells that hints take on one line."""
+    """Return the width of hints on one line, in cells."""
     return sum(cell_len(hint.key) + 1 + cell_len(hint.words) for hint in hints) + _GAP * (len(hints) - 1)
 
 

@@ -12,7 +12,7 @@ _PAUSE = 0.12
 
 
 class RemoteFiles:
-    """Sends the newest query once typing pauses; until it is answered, the files found last are narrowed down."""
+    """Finds files for mentions: sends the newest query once typing pauses; until the answer, narrows the last one."""
 
     def __init__(self, send: Callable[[str], None], answer: Answer) -> None:
         """`send` sends a query without waiting; `answer` gets a query and its files."""

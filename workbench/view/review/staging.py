@@ -52,7 +52,7 @@ class _Change(Struct, frozen=True):
     old: Sequence[bytes] = ()
     new: Sequence[bytes] = ()
     note: str = ""
-    """Why it can only be staged as a whole, from the files themselves; empty if the patch has all of the change."""
+    """Why it can only be staged as a whole; empty if the patch has all of the change."""
     content: str = ""
     """A digest of the content, where there is no patch."""
 
@@ -333,7 +333,7 @@ def _within_limit(changes: Sequence[_Change]) -> Iterator[_Change]:
 
 
 def _stamp(path: Path) -> bytes:
-    """Return a value that changes whenever the file is written; it stands for content that is not read."""
+    """Return the time of the last change and the size of a file whose content is not read; empty without a file."""
     try:
         info = path.lstat()
     except OSError:
