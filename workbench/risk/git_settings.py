@@ -139,8 +139,9 @@ def _includes(text: str) -> Sequence[GitSetting]:
 
 
 def is_harmless(before: bytes, after: bytes) -> bool:
-    """Return whether no changed setting can make git run a program or send commits elsewhere; `before` and `after` are
-    files.
+    """Return whether no changed setting can make git run a program or send commits elsewhere.
+
+    `before` and `after` are the contents of a settings file.
     """
     old, new = _values(before), _values(after)
     if old is None or new is None:

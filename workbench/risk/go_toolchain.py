@@ -38,7 +38,7 @@ def _version(text: str) -> tuple[int, ...]:
 
 
 def _files(directory: str) -> Iterator[str]:
-    """Yield the nearest go.mod and go.work at or above a directory."""
+    """Yield the paths of the nearest go.mod and go.work at or above a directory; in `/` if there is none."""
     for name in ("go.mod", "go.work"):
         above = directory
         while above != "/" and not recorded_stat.exists(f"{above}/{name}"):

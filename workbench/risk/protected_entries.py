@@ -172,7 +172,7 @@ def _clones(path: str, listed: list[Entry], workspace: str) -> tuple[list[str], 
 
 
 def _venv(path: str, listed: list[Entry], workspace: str) -> tuple[list[str], Children]:
-    """Return the parts of an environment of Python, or the environments in a directory of `tox` or `nox`."""
+    """Return the directories to search in a Python environment, or the environments in a directory of tox or nox."""
     if any(name == "pyvenv.cfg" for name, _, _ in listed):
         return [], [*_prefix(path, listed, workspace)[1], (f"{path}/bin", "activation")]
     is_of_several = path.endswith((".tox", ".nox"))
@@ -180,17 +180,17 @@ def _venv(path: str, listed: list[Entry], workspace: str) -> tuple[list[str], Ch
 
 
 def _prefix(path: str, listed: list[Entry], workspace: str) -> tuple[list[str], Children]:
-    """Return the directories in which an installation of Python has libraries."""
+    """Return the directories in which a Python installation has libraries."""
     return [], [(f"{path}/{name}", "libraries") for name in ("lib", "Lib")]
 
 
 def _prefixes(path: str, listed: list[Entry], workspace: str) -> tuple[list[str], Children]:
-    """Return the installations of Python in a directory of those."""
+    """Return the Python installations in a directory of these."""
     return [], [(f"{path}/{name}", "prefix") for name, is_directory, _ in listed if is_directory]
 
 
 def _libraries(path: str, listed: list[Entry], workspace: str) -> tuple[list[str], Children]:
-    """Return the site directories below `lib`, `Lib` on Windows."""
+    """Return the site directories below `lib`, or below `Lib` in an environment made for Windows."""
     versions = [f"{path}/{name}" for name, is_directory, _ in listed if is_directory and name.startswith("py")]
     return [], [(f"{each}/site-packages", "site") for each in (path, *versions)]
 

@@ -1,4 +1,4 @@
-"""Find the protected files around a workspace and record their contents; never writes.
+"""Finds the protected files around a workspace and records their contents; never writes.
 
 A scan that finds no change costs one lstat per directory and file: the paths that the last search found are used again
 while everything that decides them is the same, and a file is read again only if its stat differs, or is too recent to
@@ -63,7 +63,7 @@ class _Search(NamedTuple):
     symlinks: Mapping[str, str]
     omitted: list[str]
     visited: dict[Directory, _Listing | None]
-    """The entries of each directory that was looked at; None for something that is no directory."""
+    """The entries of each path that was looked at; None for a path that is not a directory."""
     starts: dict[str, bool]
     """Whether each existing path at which the search starts is a link."""
 
@@ -73,7 +73,7 @@ class Baseline(NamedTuple):
 
     files: Mapping[str, PathState]
     scopes: Mapping[str, Scope]
-    """The scope of the directory in which each path was looked up, also of one that did not exist."""
+    """The scope of the directory in which each path was looked up, including paths that did not exist."""
     directories: Mapping[str, set[Scope]]
     """Every directory that was searched, or would have been if it had existed."""
     listings: Mapping[Directory, _Listing]

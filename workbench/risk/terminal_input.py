@@ -33,7 +33,7 @@ class Waiting(NamedTuple):
 
 
 _FIRST_WORDS: Final = 3
-"""The number of leading words of a line among which the verb is searched."""
+"""The number of leading words of a line that are searched for a destructive verb."""
 _MOST_LINES: Final = 300
 _CALLS: Final = lazy_pattern(r"\w\(|`")
 """Matches a call or a command in backticks, in many languages: the program may be a console of one of them."""
@@ -108,7 +108,7 @@ def _started(argv: Sequence[str]) -> list[str]:
 
 
 def _consoles(argv: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return the prompts that a console of a framework may be, as their command lines; empty if it is not one."""
+    """Return the command lines of the prompts that a framework's console may open; empty if it is no such console."""
     name, rest = _name(argv)
     if name == "beam.smp":
         return [("iex",)] if any("iex" in word for word in rest) else [("erl",)] if "-noshell" not in rest else []
@@ -217,7 +217,7 @@ def _pager(text: str) -> tuple[Risk, str]:
 
 
 _SEARCHES: Final = lazy_pattern(r"^\d*[/?&][^\x00-\x1f\x7f-\x9f]*$", re.MULTILINE)
-"""Lines that search or filter; excludes control codes, which may end the search and turn the rest into keys."""
+"""Matches lines that search or filter, but no control codes, which may end the search and turn the rest into keys."""
 
 
 def _editor(text: str) -> tuple[Risk, str]:

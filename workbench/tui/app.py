@@ -234,9 +234,11 @@ class WorkbenchApp(TerminalApp):
         self.switcher.main.action_scroll(event.lines)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Disable the question mark as the help key in text fields, and on screens that pass letters to the prompt.
+        """Return whether an action is possible now.
 
-        Once there is a session, the key of the demo looks back in time. Without a shell, nothing is suspended.
+        The question mark opens the help except in text fields and on screens that pass letters to the prompt. The demo
+        is possible only without a session, the time view (on the same key) only with one. Suspending the app needs a
+        shell.
         """
         if action == "suspend_process":
             return is_under_a_shell()

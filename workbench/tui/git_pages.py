@@ -74,7 +74,7 @@ async def propose_pull_request(app: WorkbenchApp) -> None:
 
 
 def _propose(app: WorkbenchApp, state: SessionState, line: str) -> bool:
-    """Put a line into the prompt of the session with that state, unless it has text; return whether it is there."""
+    """Put a line into the prompt and return True, unless the prompt has text or another session is shown by now."""
     from workbench.tui.widgets.prompt import Prompt
 
     if app.state is not state:

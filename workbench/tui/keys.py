@@ -79,7 +79,10 @@ def read_keymap(keys: Mapping[str, str], file: Path | None = None) -> Keymap:
 
 
 def check_key(name: str, text: str, keys: Mapping[str, str]) -> None:
-    """Check the keys that a binding is to have, beside those of the settings. Raises ValueError."""
+    """Check `text` as the new keys of the binding `name`, beside the other entries of `[keys]`.
+
+    Raises ValueError with a one-line message if they cannot be used.
+    """
     others = {each: key for each, key in keys.items() if each != name}
     keymap = read_keymap({**others, name: text})
     if name not in keymap.usable:

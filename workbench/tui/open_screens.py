@@ -180,7 +180,7 @@ def open_hooks(app: App[Any], settings: Settings, workspace: Path) -> None:
 
 
 def open_sandbox(app: App[Any], state: SessionState, settings: Settings, session: AppSession) -> None:
-    """Show what the sandbox confines."""
+    """Show what the sandbox confines, and for a session on another machine its ports, unless a pager is open."""
     from workbench.tui.screens.pager import PagerScreen
     from workbench.view.sandbox import sandbox_text
 
@@ -241,7 +241,7 @@ def open_blame(app: WorkbenchApp, argument: str, lines: Sequence[str] = ()) -> N
 
 
 def open_comparison(app: App[Any], review: Review, others: Sequence[str]) -> None:
-    """Compare the session of a review with others, by default with the one that it comes from."""
+    """Compare the session of a review with others, given by id; by default with the one that it was forked from."""
     from workbench.session.storage.session_list import find_session
     from workbench.tui.screens.comparison import ComparisonScreen
     from workbench.view.comparison import compare_sessions, run_checks

@@ -47,7 +47,7 @@ class ReplayClient:
         self._played: list[Event] = []
 
     def history(self) -> Sequence[Event | Branch]:
-        """Return what has been played, without the parts that a rewind left; none at the start, before anything is."""
+        """Return the events played so far, with a branch in place of those that a rewind undid."""
         played = list(self._played)
         if not played:
             return ()

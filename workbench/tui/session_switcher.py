@@ -107,9 +107,9 @@ class SessionSwitcher:
         return next(screen for screen in reversed(self._app.screen_stack) if isinstance(screen, MainScreen))
 
     async def show(self, open_session: Callable[[], AppSession]) -> Worker[None] | None:
-        """Show another session, and return the worker that does; if it cannot be opened, report why and change nothing.
+        """Show another session and return the worker that shows it, or None; if it cannot be opened, report why.
 
-        A worker of the app may wait for the result, a part of the screen that is replaced may not.
+        A worker of the app may wait for that worker; a part of the screen that is replaced must not.
         """
         app = self._app
         try:

@@ -60,7 +60,7 @@ def open_screen(
     is_viewer: bool = False,
     ends_run: bool = True,
 ) -> int:
-    """Show a new session, the session `session_id`, the demo or a `remote` session until the app ends; return its code.
+    """Show a new session, `session_id`, the demo or a `remote` session until the app ends; return its exit code.
 
     The engine starts after the first frame, except on another machine. A new session gets `new_id` as its id, or one of
     its own. A viewer shows a running session and can do nothing to it. A signal, such as that of a closed terminal,
@@ -90,7 +90,7 @@ def open_screen(
 
 
 def _leave(app: WorkbenchApp, locations: Locations, *, ends_run: bool) -> None:
-    """Leave the engine, and print how the session is resumed."""
+    """Close the client, which stops the run after a signal if `ends_run`, and print how to resume the session."""
     if app.session.client is not None:
         by_signal = app.return_code is not None and app.return_code > 128
         app.session.client.close(stop=by_signal and ends_run)
@@ -230,7 +230,7 @@ class Opener:
         return replace(self, settings=replace(self.settings, model=NO_MODEL)).session(workspace)
 
     def ways(self) -> list[Way]:
-        """Return the models to start with, from profiles, servers on this machine, and keys in the environment."""
+        """Return the models to start with: saved models, and those of providers and of servers on this machine."""
         return list(ways(self.settings))
 
     def demo(self) -> AppSession:

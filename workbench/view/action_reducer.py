@@ -47,7 +47,10 @@ if TYPE_CHECKING:
 
 
 def apply_files(state: SessionState, files: Sequence[FileDelta], by: Hand = "agent") -> bool:
-    """Apply file changes to the state; a file that has its first text again is removed from the list."""
+    """Apply file changes to those of the session and of the turn; return whether there were any.
+
+    A file that has its original text again is removed.
+    """
     for delta in files:
         for changes in (state.changes, state.turn_changes):
             _apply_file(changes, delta, by, state.version)
@@ -87,7 +90,10 @@ Status: TypeAlias = Literal["todo", "in_progress", "done"]
 
 
 def apply_plan(state: SessionState, action: ActionItem) -> bool:
-    """Replace the plan if the action was a successful `plan`, keeping tasks' steps; return whether it was replaced."""
+    """Replace the task list with that of a successful `plan` command; return whether it was replaced.
+
+    A task that was in the list before keeps its steps.
+    """
     if (
         kind_of(action.tool) != "plan"
         or action.observation.get("is_error")
@@ -156,7 +162,7 @@ def _in_words(item: ActionItem, event: ActionDecided, contents: dict[str, str | 
 
 
 _NEAR: Final = 200
-"""The most items among which the other actions of a response are searched."""
+"""The number of latest items that are searched for other actions of the same response."""
 Reducers = Mapping[str, Callable[[SessionState, Any], Changed]]
 _LONGEST_NAME, _LONGEST_SERVER = 24, 60
 
@@ -179,13 +185,13 @@ def apply_delegate_step(state: SessionState, step: DelegateStep, reducers: Reduc
 
 
 def close_delegate(state: SessionState, call_id: str) -> Changed:
-    """Close all open actions of a sub-agent whose call is over: running ones are lost, waiting ones skipped."""
+    """Close all open actions of a sub-agent whose call has ended: running ones are lost, waiting ones skipped."""
     state.delegate_responses.pop(call_id, None)
     return _closed(state, [item for item in _open_actions(state) if item.call_id == call_id])
 
 
 def close_all(state: SessionState) -> Changed:
-    """Close all open actions, because a rewind or a fork ends what is open: the log has no results of them."""
+    """Close all open actions at a rewind or a fork: the log will have no results for them."""
     return _closed(state, _open_actions(state))
 
 
@@ -232,7 +238,7 @@ def action_item(event: ActionProposed, number: int = 0) -> ActionItem:
 
 
 def proposed(state: SessionState, event: ActionProposed) -> Changed:
-    """Add a proposed action to the state, as a new card and row; an open one is proposed again with other arguments."""
+    """Add a proposed action as an item; an action that is already open gets the new arguments instead."""
     answer = state.last_response
     state.action_count += 1
     open_item = state.actions.get(event.action_id)
@@ -251,7 +257,10 @@ def proposed(state: SessionState, event: ActionProposed) -> Changed:
 
 
 def bear_cost(state: SessionState, item: ActionItem) -> None:
-    """Let the row of an action show the cost of its response, unless a row before it does or the action has none."""
+    """Show the cost of an action's response in the action's row, unless an earlier row of the response shows it.
+
+    A change of the plan has no row, so it never shows the cost.
+    """
     if item.response is None or is_plan_change(item):
         return
     recent = state.items[-_NEAR:] if item.position else []

@@ -31,7 +31,10 @@ class Revision(Struct, frozen=True):
 
 
 def revision_of(workspace: Path, path: str) -> Revision | None:
-    """Return the commit of the workspace, or None if it is in no git repository or has no commit yet."""
+    """Return the commit checked out in the workspace, and whether the file `path` in the workspace differs from it.
+
+    Returns None if the workspace is in no git repository or the repository has no commit yet.
+    """
     answer = run_git(["rev-parse", "--show-toplevel", "--verify", "HEAD"], cwd=workspace)
     root, _, commit = os.fsdecode(answer.output).strip().rpartition("\n")
     if not answer.ok or not root:

@@ -13,7 +13,10 @@ _MANY = 1_000
 
 
 def in_batches(each: Iterator[T], on_batch: Callable[[list[T]], None], stopped: Callable[[], bool]) -> None:
-    """Forward the items of an iterator in batches: the first item at once, then a few times a second."""
+    """Forward the items of an iterator in batches: the first item at once, then a few times a second.
+
+    Ends early, without the items not yet forwarded, once `stopped` returns True.
+    """
     batch: list[T] = []
     last = 0.0
     for number, one in enumerate(each):

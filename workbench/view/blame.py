@@ -102,9 +102,9 @@ class BlameView(Struct, frozen=True):
 
 
 def row_with_line(blame: BlameView, lines: Sequence[str], index: int) -> tuple[int, bool]:
-    """Return the row that has line `index`, from 0, of an earlier or another text of the file, and whether one has it.
+    """Return the index of the row with line `index` (from 0) of another version of the file, and whether there is one.
 
-    If the line is gone, the row is the one that follows the lines before it.
+    If the line is gone, the index is that of the row after the lines that precede it.
     """
     rows = [row.content.rstrip("\r\n") for row in blame.rows]
     row = 0
@@ -118,7 +118,7 @@ def row_with_line(blame: BlameView, lines: Sequence[str], index: int) -> tuple[i
 
 
 def read_blame(locations: Locations, workspace: Path, name: str) -> BlameView:
-    """Blame a file; call it in a thread. Raises WorkbenchError."""
+    """Return the blame of a file. It blocks, so call it in a thread. Raises WorkbenchError."""
     return described(locations, blame_file(locations, workspace, name))
 
 
@@ -290,6 +290,6 @@ def blame_note(source: LineSource, now: datetime) -> list[Line]:
 
 
 def summary(view: BlameView) -> str:
-    """Return how many lines are whose, such as `12 lines: 8 agent, 4 you`."""
+    """Return how many lines each kind of writer wrote, such as `12 lines: 8 agent, 4 you`."""
     counts = ", ".join(f"{count:,} {who if who != '?' else 'not traced'}" for who, count in view.counts())
     return f"{counted(len(view.rows), 'line')}: {counts}" if counts else "no lines"

@@ -21,7 +21,7 @@ class SlashCommand(Struct, frozen=True):
     """Whether the argument must be one of the listed values."""
 
     def action_with(self, argument: str) -> str:
-        """Return the action with an argument of the user's, which follows those of the command itself."""
+        """Return the action with the user's argument added after the command's own."""
         if not argument:
             return self.action
         return f"{self.action[:-1]}, {argument!r})" if self.action.endswith(")") else f"{self.action}({argument!r})"

@@ -20,12 +20,12 @@ from workbench.view.state import ActionItem, SessionState, UserItem
 
 _SUBJECT, _LINE = 72, 100
 MOST_FILES = 200
-"""The most files of one commit: their names are words of one command."""
+"""The most files of one commit: their names are arguments of one command."""
 _BATCH, _MOST_LINES = 200, 30
 
 
 def uncommitted(workspace: Path, paths: Collection[str]) -> list[str]:
-    """Return those of the paths, relative to the workspace, that differ from the last commit; ignored ones do not.
+    """Return those of the paths that differ from the last commit, relative to the workspace, without ignored files.
 
     Raises WorkbenchError if the workspace is in no git repository.
     """
@@ -46,7 +46,7 @@ def uncommitted(workspace: Path, paths: Collection[str]) -> list[str]:
 def text_at_head(workspace: Path) -> dict[str, str | None]:
     """Return the text in the last commit of each text file that differs from it, None for a new one, by relative path.
 
-    Raises WorkbenchError if git cannot tell.
+    Raises WorkbenchError if git fails.
     """
     here = os.path.realpath(workspace)
     return {os.path.relpath(file.path, here): file.before for file in files_against_head(workspace) if not file.note}
@@ -79,7 +79,8 @@ def message_parts(
 ) -> list[str]:
     """Return the paragraphs of the message: the subject, the prompts and actions, and the trailers.
 
-    Actions whose changes are committed are not listed: those up to the one after which a file was as committed.
+    An action is listed for a file only if it came after the last action that left the file as it is in the last
+    commit.
     """
     last = _last_committed(state, committed)
     prompts: dict[str, None] = {}

@@ -77,11 +77,11 @@ class SessionFigures:
 
 @dataclass(frozen=True)
 class Pair:
-    """How a session differs from the first one: in which step first, None if in none, and in which final files."""
+    """How a session differs from the first one: the first step that differs, if any, and the final files."""
 
     step: FirstDifference | None
     files: FinalDifference | str
-    """A text says why the files cannot be compared."""
+    """The difference between the final files, or why they cannot be compared."""
 
 
 @dataclass(frozen=True)
@@ -275,9 +275,10 @@ def _plain_files(difference: FinalDifference | str, workspace: str) -> list[dict
 
 
 def pair_scopes(comparison: Comparison, number: int, workspace: Path) -> list[Scope]:
-    """Return the differing files of the first session and the one after it with this number, seen from both sides.
+    """Return the files that differ between the first session and the session of pair `number`, from 0, in both
+    directions.
 
-    The paths are those in `workspace`, to which the changes of either can be applied.
+    Each direction is a scope. The paths are in `workspace`, to which the changes of either session can be applied.
     """
     one, other = comparison.sessions[0].entry, comparison.sessions[number + 1].entry
     difference = comparison.pairs[number].files
@@ -297,7 +298,7 @@ def pair_scopes(comparison: Comparison, number: int, workspace: Path) -> list[Sc
 
 
 def _version_in(workspace: Path, entry: SessionSummary, version: str) -> str:
-    """Return a version if the snapshots of the workspace hold it: those of sessions elsewhere are in another place."""
+    """Return the version if the session ran in the workspace, else "": snapshots of other workspaces are not there."""
     return version if entry.workspace == str(workspace) else ""
 
 

@@ -218,7 +218,7 @@ def _markdown_rows(text: str) -> int:
 
 
 def markdown_nodes(text: str) -> int:
-    """Return an upper bound of the blocks in a Markdown text, without parsing it."""
+    """Return an upper bound of the number of blocks in a Markdown text, without parsing it."""
     return sum(_line_nodes(text))
 
 

@@ -252,7 +252,7 @@ def _csv_lines(entries: Iterable[dict[str, Any]]) -> Iterator[str]:
 
 
 def _cell(value: object) -> str:
-    """Return the text of a cell, which no spreadsheet takes for a formula."""
+    """Return the text of a cell, quoted if a spreadsheet would evaluate it as a formula."""
     text = visible(str(value), lines=False)
     return f"'{text}" if text.startswith(_FORMULA) else text
 

@@ -31,7 +31,7 @@ _CARRIED_FIELDS: Final = (
 
 
 def settled(digest: Digest) -> SessionState:
-    """Return the state before the first event after the digest, without the items of the conversation."""
+    """Return the state that the digest describes, without items: as of just before the first event that follows it."""
     state = SessionState()
     for entry in digest.relevant_events:
         if isinstance(entry, DigestStep):
@@ -45,7 +45,7 @@ def settled(digest: Digest) -> SessionState:
 
 
 def begin_after(state: SessionState, earlier: SessionState) -> None:
-    """Let an empty state continue from an earlier one."""
+    """Copy what carries over from the earlier part of a session into the empty state of the part after it."""
     for name in _CARRIED_FIELDS:
         setattr(state, name, getattr(earlier, name))
     state.cost_before = state.cost
@@ -57,23 +57,23 @@ _LIVE_FIELDS: Final = frozenset(
         *("has_control", "others", "is_viewer"),
     )
 )
-"""What the log does not contain."""
+"""The fields that do not come from the log."""
 
 
 _FOLDS: Final = ("folded", "unfolded")
 
 
 def start_over(state: SessionState, other: SessionState) -> None:
-    """Let a state become the other one, such as an empty one, except for what the log does not contain."""
+    """Copy another state, such as an empty one, into this one, except for the fields that do not come from the log."""
     for name in state.__struct_fields__:
         if name not in _LIVE_FIELDS:
             setattr(state, name, getattr(other, name))
 
 
 def adopt(state: SessionState, other: SessionState) -> Changed | None:
-    """Let a state become the other one, keeping the items that both have, and return the changes.
+    """Copy another state into this one, which keeps its own objects for the items that both have; return the changes.
 
-    None if there is no such item, so that everything has changed.
+    Returns None if they have no item in common, so that everything has changed.
     """
     before, after = state.items, other.items
     old, new = _first_in_both(before, after)
@@ -98,7 +98,7 @@ def adopt(state: SessionState, other: SessionState) -> Changed | None:
 
 
 def _first_in_both(before: Sequence[Item], after: Sequence[Item]) -> tuple[int, int]:
-    """Return where the items begin that both lists have, in each of them."""
+    """Return the index in each of the lists at which the items that both have begin."""
     if before and after and before[0].seq > after[0].seq:
         return 0, next((at for at, item in enumerate(after) if _key(item) == _key(before[0])), len(after))
     return next((at for at, item in enumerate(before) if after and _key(item) == _key(after[0])), len(before)), 0
@@ -109,7 +109,7 @@ def _key(item: Item) -> tuple[type[Item], int]:
 
 
 def _update(item: Any, other: Any) -> bool:
-    """Let an item become the other one, except for what the user has folded; return whether it has changed."""
+    """Copy another item into this one, except for what the user has folded; return whether it has changed."""
     for name in _FOLDS:
         if hasattr(item, name):
             setattr(other, name, getattr(item, name))

@@ -35,7 +35,10 @@ def is_dirty(directory: Path) -> bool:
 
 
 def _text_of(path: Path) -> str:
-    """Return the beginning of a regular file, or "" for anything else: reading a pipe may block. Raises OSError."""
+    """Return the beginning of a regular file, or "" for anything else: reading a pipe may block.
+
+    Raises OSError, or UnicodeDecodeError if it is not UTF-8.
+    """
     number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         is_plain = stat.S_ISREG(os.fstat(number).st_mode)

@@ -32,9 +32,9 @@ _LEAST: Final = 160
 """The fewest events before a moment whose items are at hand, unless the session has fewer."""
 _BEHIND: Final = 500
 _AHEAD: Final = 120
-"""Events after a moment that are read with it, and before those that it needs, for the next steps."""
+"""The numbers of events read beyond those that a moment needs, before and after it, to make the next steps quick."""
 _INTERVAL: Final = 60
-"""Events from one state that is saved to the next one."""
+"""The number of events between two saved states."""
 _MOST_PARTS: Final = 3
 _OF_EVERY_BRANCH: Final = (Branch, ModelAsked, SettingsChanged)
 _MESSAGES: Final = "SELECT seq FROM events WHERE kind IN ('user_message', 'person_command') ORDER BY seq"
@@ -74,7 +74,7 @@ class Moments:
         self._parts: list[_Part] = []
 
     def has(self, seq: int) -> bool:
-        """Return whether `at` needs no reading of the file."""
+        """Return whether `at` can return the session at event `seq` without reading the file."""
         return self._part(seq) is not None
 
     def read(self, seq: int) -> None:
@@ -121,7 +121,7 @@ class Moments:
         return _Part(first, last, events, _states(state, events), history.past)
 
     def _history(self, seq: int, last: int, least: int) -> tuple[EventHistory, list[Event | Branch]]:
-        """Read that many events up to event `last`; more if a rewind took most of those before `seq` off the path."""
+        """Read `least` events up to event `last`, and more if a rewind took most of those before `seq` off the path."""
         history = read_history(Store.open(self._path, readonly=True), least, last)
         events = list(history)
         on_path = sum(not isinstance(event, _OF_EVERY_BRANCH) and event.seq <= seq for event in events)
@@ -169,7 +169,7 @@ def copy_of(state: SessionState) -> SessionState:
 
 
 def _stop(state: SessionState, last: Event | None) -> None:
-    """Let the clocks of running actions stand at the time of the last event."""
+    """Stop the clocks of running actions at the time of the last event: in a past state, nothing runs."""
     for item in state.running.values():
         item.frozen_at = last.at if last is not None else None
     state.running.clear()
@@ -177,7 +177,7 @@ def _stop(state: SessionState, last: Event | None) -> None:
 
 
 def end_of_row(state: SessionState, item: Item) -> int | None:
-    """Return the last event before the next row of the timeline, or None if the item's row is the last one."""
+    """Return the number of the last event before the row after the item's in the timeline; None if there is none."""
     rows = [each for each in state.items if has_row(each) and not is_hidden(each)]
     at = next((at for at, each in enumerate(rows) if each is item), len(rows))
     return max(item.seq, rows[at + 1].seq - 1) if at + 1 < len(rows) else None

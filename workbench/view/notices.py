@@ -85,7 +85,10 @@ def _complete(notice: NoticeItem, began: datetime | None) -> None:
 
 
 def join_runs(later: Iterable[Item], part: SessionState) -> None:
-    """Add an older part of the session to the first run that ends after it and may have begun in it."""
+    """Add an older part of the session to the run that may have begun in it: the first one that ends after it.
+
+    The run's notice gets the changes and the cost of the part.
+    """
     notice = next((item for item in later if isinstance(item, NoticeItem) and item.run is not None), None)
     if notice is None or notice.run is None:
         return
@@ -176,7 +179,7 @@ _GRANTS: Final = "allow sandbox_write in "
 
 
 def branch_notice(branch: Branch) -> NoticeItem:
-    """Return the notice that stands for events that no longer count, which it opens."""
+    """Return the notice shown in place of events that a rewind undid; it opens them."""
     counts = [
         counted(count, name) for count, name in ((branch.messages, "message"), (branch.actions, "action")) if count
     ]
@@ -205,7 +208,7 @@ def read_only_line(state: SessionState) -> str:
 
 
 def control_notice(state: SessionState, control: ControlState) -> NoticeItem | None:
-    """Return the notice that another front end took or passed control, or attached; None if one of several left."""
+    """Return the notice that this front end gained or lost control, or that another one attached; None for neither."""
     if control.is_viewer:
         return None if state.is_viewer else NoticeItem(0, _VIEW)
     if control.has_control and not state.has_control:

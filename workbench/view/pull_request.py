@@ -1,7 +1,7 @@
 """The pull request that `/pr` proposes: a command that pushes the branch and opens it, with a title and a text.
 
-They are made from the log, without a model, and go into the prompt as a command, where the user edits it. It runs
-outside the sandbox, because it needs the user's keys.
+Title and text are made from the log, without a model. The command goes into the prompt, where the user edits it; it
+runs outside the sandbox, because it needs the user's keys.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ def is_plan_change(item: Item) -> bool:
 
 
 def join_reads(items: Sequence[Item], item: ActionItem) -> None:
-    """Put the last of the items into the group of the read before it, or into a new group."""
+    """Put `item`, the last of the items, into the group of the read before it or into a new one, if it is a read."""
     leave_reads([item])
     if not is_read(item):
         return
@@ -80,8 +80,8 @@ def toggle(item: ActionItem) -> Changed:
 
 
 def is_hidden(item: Item) -> bool:
-    """Return whether the item has no line: a queued message, which stands above the prompt, a change of the plan, or a
-    read that is folded into the line of another read.
+    """Return whether the item has no line: a queued message, which is shown above the prompt, a change of the plan, or
+    a read that is folded into the line of another read.
     """
     if isinstance(item, UserItem):
         return item.queued

@@ -123,7 +123,7 @@ def link_lost(state: SessionState, lost: Disconnected) -> Changed:
 
 
 def _refused(state: SessionState, reason: str) -> Changed:
-    """Append a notice, or report the notice before it again if it says the same."""
+    """Append a notice of the refusal, or report the last item as updated if it is the same notice."""
     last = state.items[-1] if state.items else None
     if isinstance(last, NoticeItem) and (last.seq, last.text) == (0, reason):
         return Changed(updated=[last], refused=reason)
@@ -145,7 +145,7 @@ def _connection_changed(state: SessionState, message: Disconnected | EngineStall
 
 
 def _reconnected(state: SessionState, message: Reconnected) -> Changed:
-    """Drop what was streamed before the break: it comes again."""
+    """Drop what was streamed before the connection broke: the engine sends it again."""
     changed = Changed(live=state.live is not None, status=True)
     state.stalled, state.live, state.call = "", None, None
     state.has_control, state.others = True, 0
@@ -376,7 +376,7 @@ def _forked(state: SessionState, event: Forked) -> Changed:
 
 
 def _closed(state: SessionState, notice: NoticeItem) -> Changed:
-    """End the run at which the session stood before an event, and add a notice."""
+    """End the run that a rewind or a fork cuts off, and add its notice."""
     state.is_running, state.ended = False, ""
     state.queued.clear()
     return added(state, notice).merge(action_reducer.close_all(state))

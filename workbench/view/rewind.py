@@ -63,7 +63,7 @@ class CheckpointRow(Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """The name of the state that it returns to."""
+        """The name of the state that a rewind to it restores."""
         if self.is_branch:
             return self.text
         return f"after: {self.text}" if self.is_action else f"before: {self.text}"
@@ -108,7 +108,7 @@ def read_last_rewind(path: Path) -> LastRewind | None:
 
 
 def branch_text(path: Path, first: int, last: int) -> str:
-    """Return the part of the conversation from event `first` to `last`, on whatever branch. Raises StoreError."""
+    """Return the transcript of events `first` to `last`, whichever branch they are on. Raises StoreError."""
     state = SessionState()
     with Store.open(path, readonly=True) as store:
         for event in store.events(first - 1, last - first + 1):
@@ -188,7 +188,10 @@ class PreviewRow(Struct, frozen=True):
 def preview_rows(
     rewound: Rewound, workspace: str, deltas: Sequence[FileDelta] = (), overwrites: Sequence[str] = ()
 ) -> list[PreviewRow]:
-    """Return a row for each file that a rewind changes, and for those that it leaves alone."""
+    """Return a row for each file that a rewind changes, and for each that it keeps: a conflict, or not in a snapshot.
+
+    `overwrites` are the conflicting files that it overwrites instead.
+    """
     by_path = {each.path: each for each in deltas}
     rows = [
         PreviewRow(
@@ -291,14 +294,14 @@ class RewindPreview:
         self._ask(self.row.target, "both", tuple(self.overwrites))
 
     def update(self, rewound: Rewound, deltas: Sequence[FileDelta]) -> bool:
-        """Show the engine's answer; return False if it answers another question."""
+        """Store the preview that the engine has returned; return False, and ignore it, if it is of another rewind."""
         if rewound.target != self.row.target:
             return False
         self.rewound, self.rows = rewound, preview_rows(rewound, self.workspace, deltas, self.overwrites)
         return True
 
     def toggle(self, row: PreviewRow) -> bool:
-        """Overwrite a conflicting file, or keep it after all, in a new preview; return False for any other file."""
+        """Ask for a preview that overwrites a conflicting file, or keeps it again; return False for any other file."""
         if row.key in self.overwrites:
             self.overwrites.remove(row.key)
         elif row.is_conflict:

@@ -32,9 +32,9 @@ _OFF = "There is no sandbox: what the agent runs here can do whatever you can do
 
 
 def sandbox_text(state: SessionState, servers_outside: Sequence[str] = ()) -> str:
-    """Return the page about container and sandbox: what is confined to what, and the hosts that this session allows.
+    """Return the page about container and sandbox: what runs in them, what it can reach, and the allowed hosts.
 
-    `servers_outside` are the names of the MCP servers whose configuration takes them out.
+    `servers_outside` are the names of the MCP servers that are configured to run outside the sandbox.
     """
     sandbox = _sandbox_text(state, servers_outside)
     if state.container:

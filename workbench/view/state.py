@@ -29,7 +29,7 @@ EngineWork: TypeAlias = Literal["starting", "idle", "thinking", "deciding", "act
 
 
 CHANGED_BACK: Final = "reverted"
-"""Takes the place of a tool's name if the user reverted files."""
+"""The tool of an item that stands for files that the user reverted, or applied from another session."""
 
 
 class UserItem(Struct):
@@ -100,7 +100,7 @@ class ActionItem(Struct):
     preview: tuple[FileDelta, ...] = ()
     """The files as the action would change them; after a partial approval, as the user wants them."""
     stale: tuple[StaleFile, ...] = ()
-    """The files among these that somebody has changed since the agent saw them."""
+    """The files in `preview` that have been changed by others since the agent saw them."""
     part: str = ""
     """How much of the change the user accepted, in a few words; empty if all of it."""
     fingerprint: str = ""
@@ -134,7 +134,7 @@ class ActionItem(Struct):
     exit_code: int | None = None
     files: tuple[FileDelta, ...] = ()
     copy_id: str = ""
-    """The id of the copy, made before it began, of the files that it deletes and no version holds."""
+    """The id of the copy, made before it started, of the files that it deletes and no snapshot contains."""
     agent: str = ""
     """The name of the sub-agent that the action belongs to, safe to show; empty for the agent's own."""
     by_user: bool = False
@@ -215,11 +215,11 @@ class FileState(Struct):
     note: str = ""
     """Why its lines cannot be shown; empty if they can."""
     version: str = ""
-    """The version that holds the earlier file; empty if none is known."""
+    """The snapshot that contains the earlier file; empty if none is known."""
     note_before: str = ""
     """Why `before` is not the text of the earlier file; empty if it is."""
     content_id: str = ""
-    """A value that differs with the content of a file whose texts are not here; empty if texts or placeholders are."""
+    """A value that changes with the content of a file whose texts are not here; empty if texts or placeholders are."""
 
     @property
     def added(self) -> int:
@@ -294,7 +294,7 @@ class SessionState(Struct):
     queued: deque[UserItem] = field(default_factory=deque)
     tasks: list[Task] = field(default_factory=list)
     version: str = ""
-    """The id of the latest version of the files."""
+    """The id of the latest snapshot of the workspace."""
     changes: dict[str, FileState] = field(default_factory=dict)
     turn_changes: dict[str, FileState] = field(default_factory=dict)
     """The files changed since the last user message that began a run."""
@@ -385,7 +385,7 @@ class Changed(Struct):
     files: MatchingFiles | None = None
     """The files of another machine that the user may mention."""
     ports: ListeningPorts | None = None
-    """The ports on which programs of the session listen there."""
+    """The ports on which programs of a session on another machine listen."""
     refused: str = ""
     """Why the engine refused the user's last command; empty if it did not."""
 

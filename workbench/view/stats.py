@@ -87,7 +87,7 @@ class DecisionCounts:
 
 @dataclass
 class Stats:
-    """The calls and decisions of all sessions since midnight of the first of some days; 0 days are all."""
+    """The calls and decisions of sessions in the last `days` calendar days including today; 0 means of all time."""
 
     days: int
     calls: list[ModelCall] = field(default_factory=list)
@@ -98,7 +98,7 @@ class Stats:
     """The titles of the most expensive sessions by their IDs, unescaped."""
 
     def add(self, calls: Iterable[ModelCall], decisions: Iterable[RecordedDecision | Unreadable]) -> None:
-        """Add what is read of sessions."""
+        """Add calls and decisions read from sessions."""
         for call in calls:
             self.calls.append(call)
             self.sessions.add(call.session)
@@ -113,7 +113,7 @@ class Stats:
 def read_usage(
     locations: Locations, scope: Scope, session_id: str, stopped: Callable[[], bool] = lambda: False
 ) -> Stats:
-    """Read the calls and decisions of a scope; blocks, for long if there are many sessions."""
+    """Return the statistics of a scope; blocks, for a long time if there are many sessions."""
     if scope != "session":
         stats = read_stats(locations, _DAYS[scope], stopped)
         names = most_expensive(totals_by(stats.calls, session_of))[:MOST_ROWS]
@@ -126,9 +126,10 @@ def read_usage(
 
 
 def read_stats(locations: Locations, days: int, stopped: Callable[[], bool] = lambda: False) -> Stats:
-    """Read all sessions of the last days up to today; 0 for all. Blocks, for long if there are many.
+    """Return the statistics of the last `days` days including today, or of all time if it is 0.
 
-    `stopped` is called before each session; once it returns True, the rest is left out.
+    Blocks, for a long time if there are many sessions. `stopped` is called before each session; once it returns True,
+    the remaining sessions are skipped.
     """
     stats, since = Stats(days), _start(days)
     stats.add(all_calls(locations, since, stopped), all_decisions(locations, stopped, since=since))
@@ -157,7 +158,7 @@ def totals_by(calls: Iterable[ModelCall], key: Callable[[ModelCall], object]) ->
 
 
 def model_of(call: ModelCall) -> str:
-    """Return the model of a call as shown; those of sub-agents are apart."""
+    """Return the model of a call as shown; calls of sub-agents are marked, so that they form groups of their own."""
     return visible(call.model or "unknown", lines=False) + (" (sub-agents)" if call.agent else "")
 
 

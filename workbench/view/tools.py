@@ -203,7 +203,7 @@ def _asked_for(state: SessionState) -> Iterable[str]:
 
 
 def on_request(session: Collection[str], asked: Iterable[str]) -> Collection[str]:
-    """Return the tools that are not shown to the model yet."""
+    """Return the tools of a session that the model does not see until `find_tools` finds them; `asked` were found."""
     offer = Offer()
     offer.set_tools(dict.fromkeys(session))  # type: ignore[arg-type]
     offer.ask_for(asked)

@@ -235,7 +235,7 @@ def biggest_output(state: SessionState) -> ActionItem | None:
 
 
 def _biggest(item: ActionItem, state: SessionState, limits: UsageLimits, width: int) -> Line:
-    """Name an action with its result; the part of it that the model got is estimated from its length."""
+    """Return the entry of the action with the largest result; the tokens that the model got are estimated."""
     sent = min(len(item.output), limits.max_observe or len(item.output)) // CHARACTERS_PER_TOKEN
     title = headline(item.tool, item.arguments, item.presentation, state.workspace)
     end: Line = [Piece(f"  {tokens(sent)}", "dim")]
@@ -247,7 +247,7 @@ def _biggest(item: ActionItem, state: SessionState, limits: UsageLimits, width: 
 
 
 def _turns(calls: Sequence[ModelCall], state: SessionState, width: int) -> Iterator[Line]:
-    """Yield what each message of the user cost, by its number; the text of the most expensive one is named."""
+    """Yield what each message of the user cost, by its number; many have no text but that of the most expensive one."""
     groups = totals_by(calls, lambda call: call.turn)
     names = list(groups)[-_MOST_TURNS:]
     messages = [item.text for item in state.items if isinstance(item, UserItem)] if state.first_seq <= 1 else []

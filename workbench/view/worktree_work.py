@@ -29,13 +29,13 @@ class Work(Struct, frozen=True):
     submodules: int = 0
     """The number of submodules; the repositories of those that are checked out are deleted with the worktree."""
     problem: str = ""
-    """Why it is not known, as git says; empty if it is."""
+    """Git's reason why nothing is known about the directory; empty if it is known."""
     digest: str = ""
-    """A value that differs when any of it, or a changed file, has changed."""
+    """A value that changes with any of these, with the commit, and when a changed file is written again."""
 
     @property
     def needs_force(self) -> bool:
-        """Whether git refuses to delete the directory."""
+        """Whether git refuses to delete the directory unless forced."""
         return bool(self.problem or self.changed or self.submodules)
 
     @property
@@ -91,7 +91,7 @@ def _submodules(index: bytes, directory: Path) -> Iterator[Path]:
 
 
 def _stamp(path: Path) -> bytes:
-    """Return what changes when a file is written again."""
+    """Return a value that changes whenever the file is written."""
     try:
         info = path.lstat()
     except OSError:

@@ -45,7 +45,7 @@ class Worktree(Struct, frozen=True):
     branch: str = ""
     """The checked-out branch; empty if none is."""
     is_main: bool = False
-    """Whether it is the directory that has the repository."""
+    """Whether it is the main worktree, which contains the repository itself."""
     is_here: bool = False
     """Whether the workspace that asks is in it."""
     is_missing: bool = False
@@ -124,14 +124,14 @@ def merge_scope(workspace: Path, worktree: Worktree) -> Scope:
 def remove_worktree(locations: Locations, workspace: Path, worktree: Worktree, *, is_confirmed: bool = False) -> str:
     """Delete a worktree's directory if it is still as listed, and return what was done, safe to show.
 
-    Its branch stays. `is_confirmed` says that the user agreed to lose what is only in it. Raises WorkbenchError if it
-    is in use, has changed, holds work that exists nowhere else and `is_confirmed` is false, or cannot be deleted.
+    Its branch stays. `is_confirmed` means that the user agreed to lose what is only in it. Raises WorkbenchError if it
+    is in use, has changed, cannot be deleted, or contains work that exists nowhere else and `is_confirmed` is false.
     """
     top = repository_top(workspace)
     now = next((each for each in list_worktrees(locations, workspace) if each.path == worktree.path), None)
     if problem := _reason_to_keep(locations, worktree, now, is_confirmed=is_confirmed):
         raise WorkbenchError(problem)
-    # Without force, git looks at the files once more. A missing directory needs none: only its entry is removed.
+    # Without --force, git checks the files once more. A missing directory does not need it: only its entry is removed.
     force = ["--force"] if is_confirmed and worktree.work.needs_force else []
     also = None if worktree.is_missing else Path(worktree.path)
     answer = run_git(["worktree", "remove", *force, worktree.path], cwd=top, timeout=_TIMEOUT, also=also)
@@ -207,7 +207,7 @@ def _commit(directory: Path, revision: str) -> str:
 
 
 def _records(top: Path) -> list[dict[str, str]]:
-    """Return what git lists of each worktree, by key; the first one is the main one."""
+    """Return the fields that git lists for each worktree; the first one is the main one. Raises WorkbenchError."""
     command, end = ["worktree", "list", "--porcelain"], "\0"
     answer = run_git([*command, "-z"], cwd=top)
     if answer.code == _NO_SUCH_OPTION:  # git before 2.36

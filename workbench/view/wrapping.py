@@ -110,7 +110,7 @@ def _fits(line: str, start: int, width: int) -> bool:
 
 
 def _row_end(line: str, start: int, width: int) -> int:
-    """Return the first character that does not fit into a row beginning at `start`."""
+    """Return the index of the first character that does not fit into a row beginning at `start`."""
     if line.isascii():
         return start + width
     cells = 0

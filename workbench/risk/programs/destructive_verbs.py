@@ -37,7 +37,7 @@ _SAYS = words("-m --message -t --title -b --body")
 _NAME = lazy_pattern(rf"{_DESTROYS}|clear", re.IGNORECASE)
 _NOUNS = frozenset(_SENDS.split("|"))
 _FIRST = 3
-"""The number of leading operands among which the verb is searched."""
+"""The number of leading operands that are searched for the verb."""
 _PLAIN = lazy_pattern(r"[\w:.-]+", re.ASCII)
 
 

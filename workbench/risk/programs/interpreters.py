@@ -233,8 +233,10 @@ def _from_stdin(call: Call) -> None:
 
 
 class _Way(NamedTuple):
-    """How an interpreter accepts code: as a flag's next word, attached to a letter, or after flags that take a
-    value.
+    """How an interpreter accepts code: the flags before code, and the flags that take another value.
+
+    `takes` are the letters of flags whose value is in the same word, and `values` the flags whose value is the next
+    word.
     """
 
     flags: frozenset[str]

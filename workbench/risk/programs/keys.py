@@ -110,7 +110,7 @@ def _openssl(call: Call) -> None:
 
 
 def _read_public(call: Call, word: Word) -> None:
-    """Rate a file, which may be named like a key if it is inside the workspace."""
+    """Rate reading a file for what is public in it, so a file of the workspace may have the name of a key."""
     path, context = call.scan.absolute(word), call.scan.context
     if path is not None and word.text.endswith(_ENDINGS) and within(context.resolved(path), context.workspace):
         call.paths.append(path)

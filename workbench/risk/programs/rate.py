@@ -1,4 +1,4 @@
-"""Rate a call by its program's rule; one without a rule is MEDIUM, or HIGH if its words suggest destruction."""
+"""Rates a call by its program's rule; a call without a rule is MEDIUM, or HIGH if its words suggest destruction."""
 
 from __future__ import annotations
 
@@ -282,7 +282,7 @@ _BUILDERS = words("cargo go bazel bazelisk stack cabal zig lein dotnet swift dar
 """Programs that build a program of the project and run it with the words that follow."""
 _RUN_PROJECT = words("run r run-script --run start exec xtask")
 _MOST_AHEAD = 5
-"""The number of leading words among which that verb is searched."""
+"""The number of leading words that are searched for a verb of `_RUN_PROJECT`."""
 _CHECKS = lazy_pattern(r"(?:unit|test|lint|spec|e2e|check|format|type)", re.IGNORECASE)
 """Matches the names of scripts that take the names of tests or files."""
 _SOURCES = (".ts", ".tsx", ".js", ".mjs", ".cjs")
@@ -334,7 +334,7 @@ def _unknown(call: Call) -> None:
 
 
 def _may_be_function(call: Call) -> None:
-    """Apply the call of a function of this line, or of one that many shells have."""
+    """Apply the effects of calling a function that this line defines, or one that many shells have."""
     if call.name in _MOVES:
         lose_directory(call.scan)
     if call.name in call.scan.functions:

@@ -188,7 +188,7 @@ _SED_HARMLESS = lazy_pattern(
     r"([sy])([^\w\s\\;{}])((?:\\.|(?!\2)[^\\\n])*)\2((?:\\.|(?!\2)[^\\])*)\2([gpiIMm\d]*)(?=[;\s}]|\Z))[;\s]*",
     re.DOTALL,
 )
-"""A sed command that runs nothing and neither reads nor writes files."""
+"""Matches a sed command that runs nothing and neither reads nor writes files."""
 _BRACKETS = lazy_pattern(r"\\.|\[\^?\]?[^\]]*\]", re.DOTALL)
 _AWK_PLAIN = (
     r'(?P<string>"(?:\\.|[^"\\])*")|(?P<open>"(?:\\.|[^"\\])*\\?\Z)|(?P<word>[\w.$]+|\+\+|--)|'
@@ -196,7 +196,7 @@ _AWK_PLAIN = (
 )
 _AWK_TOKEN = lazy_pattern(rf"(?P<regex>/(?:\\.|[^/\\\n])+/)|{_AWK_PLAIN}", re.DOTALL)
 _AWK_AFTER_SLASH = lazy_pattern(_AWK_PLAIN, re.DOTALL)
-"""The tokens on the rest of a line on which a slash is known to start no pattern."""
+"""Matches a token on the rest of a line on which a slash is known to start no pattern."""
 _AWK_BEFORE_REGEX = words("print printf return in case getline else do not")
 """Words of awk after which a slash starts a pattern; after any other word, it is a division."""
 _AWK_ARGUMENTS = words("ARGV ARGC SYMTAB FUNCTAB PROCINFO")

@@ -102,9 +102,9 @@ RUNS_WORDS: Final = words(
     "asyncio.create_subprocess_exec asyncio.subprocess.create_subprocess_exec os.startfile"
 )
 WITHOUT_NAME: Final = words("asyncio.create_subprocess_exec asyncio.subprocess.create_subprocess_exec os.startfile")
-"""Those of them whose first argument is both the program and the name that it gets."""
+"""Those of RUNS_WORDS whose first argument is both the program and the name that it gets."""
 TAKES_LIST: Final = lazy_pattern(r"\.(?:exec|spawn)v\w*\Z|\.posix_spawnp?\Z")
-"""Those of them, and of SPAWNS, that take the arguments as a list."""
+"""Matches those of RUNS_WORDS and SPAWNS that take the arguments as a list."""
 MANY_IN_ONE: Final = words("busybox toybox coreutils")
 """Programs that act as another program if called by its name."""
 SPAWNS: Final = words("os.spawnl os.spawnle os.spawnlp os.spawnlpe os.spawnv os.spawnve os.spawnvp os.spawnvpe")

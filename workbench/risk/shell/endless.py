@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from workbench.risk.shell.scan import Scan
 
 MOST_WORDS = 1_000_000
-"""More words of one expansion take the shell more than 100 MB."""
+"""The number of words to which the braces of a line may expand; more take the shell more than 100 MB."""
 _FEW_COMMAS = 15
 """With at most this many commas, braces expand to at most 32,768 words."""
 NO_END = Reason("may repeat without end", Trait.REPEATS)
@@ -49,8 +49,9 @@ _QUITS = lazy_pattern(r"\s['\"]?\d+\s*q['\"]?(?=\s|$)")
 
 
 def is_cut(stages: list[tuple[str, str]]) -> bool:
-    """Return whether one of the following stages of a pipeline stops reading at some time; each is given by type and
-    text.
+    """Return whether one of these stages of a pipeline stops reading before its input ends.
+
+    A stage is the type of its node and its text.
     """
     for kind, text in stages:
         name = text.split(None, 1)[0].rpartition("/")[2]

@@ -8,10 +8,10 @@ OPTIONS, separated by spaces: `--long`, `-x`, `-[abc]` for several; `-#` is a nu
   Then: `!` is HIGH, `^` replaces the first operand, `~` reads directories with everything below them, `&` also what
   the links there lead to, `@` is not harmless (MEDIUM) and rated by the program's own rule.
 OPERANDS: one kind for each position; `*` repeats the last.
-  Kinds: t text, a anything (even an unknown option), c code (likewise, but never the name of a file), r a file to
-  read, d the same with everything below it, o a file
-  to read, or `@FILE` with options in it, w a file to write, l a file that names files to read, `;` words up to `;` or
-  `+`, `>` a verb with a row of its own, `!` HIGH, `{REGEX}` a word that matches it.
+  Kinds: t text, a anything (even an unknown option), c code (likewise, but never the name of a file), r a file to read,
+  d the same with everything below it, n a path of which only names, sizes and dates are read, o a file to read, or
+  `@FILE` with options in it, w a file to write, l a file that names files to read, `;` words up to `;` or `+`, `>` a
+  verb with a row of its own, `!` HIGH, `{REGEX}` a word that matches it.
 REASON: why an option or operand with `!` is HIGH; if empty, the reason is that another program is run.
 """
 
@@ -262,8 +262,7 @@ class _Proof:
             call.use(attached, "text")
 
     def _value(self, kind: str, word: Word, *, is_own: bool) -> None:
-        """Rate the value of an option; `is_own` says that it is a separate word, which a leading dash makes
-        suspect."""
+        """Rate the value of an option; `is_own`: it is a separate word, which is suspect if it starts with a dash."""
         if is_own and word.text.startswith("-") and len(word.text) > 1 and not _NEGATIVE.match(word.text):
             self._not_allowed(word.text)
         self._used(kind, word)

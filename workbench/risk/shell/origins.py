@@ -27,7 +27,7 @@ TEMPORARY = "/tmp/tmp.??????????"
 _CREATED = lazy_pattern(
     r"""\"?\$\(mktemp(?:\s+(?:-[dq]+|-t\s+[\w.-]+|--directory|/tmp/[\w.-]+|2>\s*/dev/null))*\s*\)\"?"""
 )
-"""A substitution that creates a temporary file or directory and prints its name."""
+"""Matches a substitution that creates a temporary file or directory and prints its name."""
 _KEYS = lazy_pattern(r"\$\{!([A-Za-z_]\w*)\[[@*]\]\}")
 _RUNS = lazy_pattern(r"\$\((?!\()|`|[<>]\(")
 _EXPANDED = lazy_pattern(r"\$\{?[!#]?([A-Za-z_]\w*|\d+|[@*])")

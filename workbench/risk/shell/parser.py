@@ -37,7 +37,7 @@ _MOST_STRINGS = MOST_NODES // 3
 """The maximum number of double-quoted strings, each of which has at least three nodes."""
 
 _TESTS = lazy_pattern(r"\[\[(?<![^\s;|&({!]\[\[)(?=\s)|\(\((?<![^\s;|&{!]\(\()")
-"""The start of `[[` or `((`; the text before it is checked last, because that is far quicker."""
+"""Matches the start of `[[` or `((`; the text before it is checked last, because that is far quicker."""
 _MOST_TESTS, _LONGEST_TEST = 200, 800
 
 _CONTINUED = lazy_pattern(r"(?<!\\)((?:\\\\)*)\\\n")
@@ -61,7 +61,7 @@ _NOT_QUOTED = lazy_pattern(r"""(?:[^'"#<\\]|<(?!<))*""")
 _STRING = r"""'[^'\n]*'|"[^"\n\\$`]*\""""
 _PLAIN_STRING = lazy_pattern(_STRING)
 _PLAIN_START = lazy_pattern(rf"""(?:[^'"#<\\]++|<(?!<)|{_STRING})*+""")
-"""The start of a line whose strings can be told from the rest without parsing it."""
+"""Matches the start of a line, as far as its strings can be told from the rest without parsing it."""
 _STRINGS = lazy_pattern(r"""\\.|'[^']*'|("(?:[^"\\]|\\.)*")""", re.DOTALL)
 _GOES_ON = lazy_pattern(r"[ \t]*(?:\|\|?|&&?|;)&?(.*)")
 
@@ -140,7 +140,7 @@ def joined(text: str) -> str:
 
 
 def apart(text: str) -> str:
-    """Return the text with continued lines separated if any may end in a comment; otherwise an empty string."""
+    """Return the text with continued lines kept apart if one may be a comment; otherwise an empty string."""
     may = "#" in text and "\\\n" in text
     return text.replace("\\\n", "\n") if may and _CONTINUED_COMMENT.search(text) else ""
 
@@ -159,7 +159,7 @@ def parsed(source: bytes) -> Node:
 
 
 def passes_over(root: Node, text: str) -> bool:
-    """Return whether the parser skipped more than spaces between two nodes; an escaped space separates nodes for it."""
+    """Return whether the parser skipped more than spaces between two nodes, as it may at an escaped space."""
     if not _ESCAPED_SPACE.search(text) and not _LONE_DASH.search(text):
         return text.endswith("\\") and bool(_ESCAPED_END.search(text))
     source, at = root.text or b"", 0

@@ -171,7 +171,7 @@ class Scan:
         return self._taken(child, lasts=lasts)
 
     def inner_words(self, words: list[Word], *, lasts: bool = False) -> Findings:
-        """Return the rating of words that are run as a command; with `lasts`, its change of directory lasts."""
+        """Return the rating of words run as a command; with `lasts`, its change of directory lasts. Raises TooMuch."""
         self.count()
         child = self.child()
         child.piped = self.piped
@@ -195,7 +195,7 @@ class Scan:
             self.directory = directory if word is not None else self.directory
 
     def perhaps(self, words: list[Word], *, is_line: bool) -> Findings:
-        """Return the rating of words that may be run as a command (`is_line`: a line); empty unless it is HIGH."""
+        """Return the rating of words that may be a command (`is_line`: a line), empty unless HIGH. Raises TooMuch."""
         if next(self.guesses, None) is None:
             raise TooMuch
         findings = self.inner(words[0].text) if is_line else self.inner_words(words)
@@ -256,7 +256,7 @@ class Scan:
         return rate(path) if rate else context.reading(path, deep=use == "deep")
 
     def forget(self) -> None:
-        """Forget the values of all variables."""
+        """Forget the values of all variables except those known at the start."""
         self.values.clear()
         self.values.update(self.initial)
 

@@ -424,7 +424,7 @@ _ENOUGH = 10**30
 
 
 def _product(factors: Iterable[int]) -> int:
-    """Return the product, or a part of it that is large enough."""
+    """Return the product, or that of the first factors if it already exceeds _ENOUGH."""
     result = 1
     for factor in factors:
         result *= factor

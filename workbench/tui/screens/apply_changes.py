@@ -23,7 +23,7 @@ from workbench.view.review.revert_text import FileRevert
 
 
 class ApplyChangesScreen(QuestionScreen[bool]):
-    """Dismisses with whether the user accepts the change; only `y` after the quiet time does."""
+    """Asks about one change; dismisses with whether the user accepts it, which takes `y` after the quiet time."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "refuse", "Not now", id="apply.no")]

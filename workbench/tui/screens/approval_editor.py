@@ -137,7 +137,7 @@ class ProposalEditor:
         return True
 
     def _chosen_hunk(self) -> int:
-        """Return the chosen hunk; -1 if there is no hunk."""
+        """Return the index of the chosen hunk; -1 if there is no hunk."""
         return self._box.diff.current if self._box.diff is not None else -1
 
     def _select(self) -> tuple[str, str]:

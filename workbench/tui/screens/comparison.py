@@ -38,6 +38,7 @@ _HIGH: Final = 30
 """The rows from which more than the last line of a failed check is shown."""
 _MOST_LINES: Final = 8
 Check = Callable[[str, Cancel], Mapping[str, CheckResult | str]]
+"""Runs a command on the final files of each session; returns its result by session, or why there is none."""
 
 
 class DifferingFiles(LineList):

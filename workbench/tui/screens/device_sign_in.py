@@ -24,7 +24,7 @@ from workbench.view.formatting.question import KeyHint
 
 
 class DeviceSignInScreen(ModalScreen[bool]):
-    """Dismisses with True once a token is stored, or False if the user cancels."""
+    """Shows the code of a sign-in; dismisses with True once a token is stored, or False if the user cancels."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -48,7 +48,7 @@ _SLICE: Final = 0.2
 _COMPARING: Final = "comparing …"
 _UNREAD: Final = "its lines are read when you go here"
 _MOST_READ: Final = 16
-"""Maximum number of files whose texts, read from the file versions, are kept."""
+"""Maximum number of files whose texts, read from snapshots, are kept."""
 _MOVE_HINTS: Final = (("diff.next", "Hunk"), ("viewer.next-file", "File"))
 _DECIDE_HINTS: Final = (
     ("viewer.answer", "Answer"),

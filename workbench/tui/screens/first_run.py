@@ -72,8 +72,8 @@ _NOTHING: Final = (
     "and rescan, or run the demo."
 )
 _POLL: Final = 0.05
-_MOVES: Final = frozenset({"up", "down", "pageup", "pagedown", "home", "end"})
 """Seconds between two checks of whether the quiet time is over."""
+_MOVES: Final = frozenset({"up", "down", "pageup", "pagedown", "home", "end"})
 _MORE: Final = Way("", title="More providers…")
 _WIDEST_TITLE: Final = 34
 
@@ -100,7 +100,7 @@ class WayList(OptionList):
 
 
 class FirstRunScreen(ModalScreen[Way | None]):
-    """Dismisses with the chosen `Way` after its API key was saved, with `DEMO`, or with None."""
+    """Offers models; dismisses with the chosen `Way` after its API key was saved, with `DEMO`, or with None."""
 
     AUTO_FOCUS = ""
     takes_words = True

@@ -30,7 +30,7 @@ _NO_MATCH: Final = "No match. provider/model uses any other model."
 
 
 class ModelChoice(ModalScreen[ModelOffer | None]):
-    """Dismisses with the chosen model, or None."""
+    """Lists models; dismisses with the chosen one, or None."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [

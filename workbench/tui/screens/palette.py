@@ -41,7 +41,7 @@ FindSessions = Callable[[], Sequence[PastSession]]
 
 
 class PaletteScreen(ModalScreen[PaletteEntry | None]):
-    """Dismisses with the chosen entry, or None."""
+    """The palette; dismisses with the chosen entry, or None if the user closes it."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -71,7 +71,7 @@ class PaletteScreen(ModalScreen[PaletteEntry | None]):
     ) -> None:
         """`directory` is searched for files, and `sessions` returns the past sessions; each is omitted if None.
 
-        Entries with the actions in `recent` come first, in that order. `hint` stands in the empty input line.
+        Entries with the actions in `recent` come first, in that order. `hint` is shown in the empty input line.
         """
         super().__init__(id="palette")
         self._title, self._hint = title, hint

@@ -23,7 +23,7 @@ _TEXT: Final = "Approve this plan, in the mode you choose? To change it, press n
 
 
 class PlanScreen(QuestionScreen[str]):
-    """Dismisses with the mode to run the plan in; empty if the plan is not approved now.
+    """Asks about a plan; dismisses with the mode to run it in, which is empty if the plan is not approved now.
 
     Letters that choose no mode, and all letters typed before the quiet time is over, go to the prompt and close the
     screen.

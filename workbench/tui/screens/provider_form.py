@@ -278,7 +278,7 @@ class ProviderForm(Vertical):
         model.cursor_position = len(name)
 
     def _show_fitting(self, everything: bool = False) -> None:
-        """List the names that contain what was typed; all if it is one of them."""
+        """List the names that contain what was typed; with `everything`, all names if it is empty or one of them."""
         box, typed = self.query_one("#form-names", OptionList), self._typed.lower().strip()
         every = everything and (not typed or self._typed in self._names)
         self._fitting = [name for name in self._names if every or typed in name.lower()]

@@ -82,7 +82,7 @@ class CheckpointLines(LineList, can_focus=False):
 
 
 class RewindScreen(ModalScreen[CheckpointRow | None]):
-    """Dismisses with the checkpoint to preview, or None."""
+    """Lists the checkpoints; dismisses with the one to preview, or None."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -33,7 +33,7 @@ _BUSY: Final = "the agent is working; stop it first (Esc)"
 
 
 class RewindOpener:
-    """Leads from the checkpoints over the preview to the rewind; at most one rewind is under way."""
+    """Leads from the checkpoints through the preview to the rewind; at most one rewind is in progress."""
 
     def __init__(self, screen: Screen[None], client: Client, state: SessionState) -> None:
         self._screen = screen
@@ -44,7 +44,7 @@ class RewindOpener:
         self._text = ""
         """The message that returns to the prompt once the session has moved."""
         self._restored = ""
-        """The text of the prompt since the last rewind put a message into it."""
+        """The text of the prompt right after the last rewind put a message into it; empty if it put none."""
         self._draft = ""
         """The text of the prompt before that."""
 
@@ -88,7 +88,7 @@ class RewindOpener:
         self._show(seq, action_id)
 
     def fork_at(self, seq: int, action_id: str = "") -> None:
-        """Fork the session from the checkpoint that a rewind to the same place would begin with."""
+        """Fork the session from the checkpoint on which `open_at` would put the cursor."""
         self._screen.run_worker(self._fork(seq, action_id), group="fork")
 
     def redo(self) -> None:
@@ -192,7 +192,7 @@ class RewindOpener:
         return session_path(Locations.from_environment(), self._state.session_id)
 
     def _moved(self) -> None:
-        """Put the message that the session was moved before into the prompt, in place of that of an earlier rewind."""
+        """Put the user's message that the rewind undid into the prompt, in place of that of an earlier rewind."""
         prompt = self._screen.query_one(Prompt)
         if self._restored and prompt.text == self._restored:
             prompt.load_text(self._draft)
@@ -207,5 +207,5 @@ class RewindOpener:
 
 
 def _position(item: Item) -> tuple[int, str]:
-    """Return the event of an item, and the id of its action if it is one."""
+    """Return the number of an item's event, and its action's id if it is an action, else ""."""
     return item.seq, item.action_id if isinstance(item, ActionItem) else ""

@@ -15,10 +15,10 @@ _INTERVAL = 2.0
 
 
 class SandboxPage(PagerScreen):
-    """A pager whose ports are up to date while it is open."""
+    """Shows the page about the sandbox in a pager, and keeps its list of ports up to date."""
 
     def __init__(self, text: Callable[[ListeningPorts | None], str], ask: Callable[[], None]) -> None:
-        """`text` returns the page for the ports, which `ask` has the engine send."""
+        """`text` returns the page for the ports, None until they are received; `ask` requests them from the engine."""
         self._text_lines = TextLines(text(None), id="pager-text")
         super().__init__(Content("Sandbox and ports"), "", lines=self._text_lines)
         self._ports: ListeningPorts | None = None
@@ -26,12 +26,14 @@ class SandboxPage(PagerScreen):
         self._ask = ask
 
     def on_mount(self) -> None:
-        """Ask for the ports, now and again."""
+        """Ask for the ports, now and at each interval."""
         self._ask()
         self.set_interval(_INTERVAL, self._ask)
 
     def receive(self, ports: ListeningPorts) -> None:
-        """Show what the engine has sent, if it differs: the matches of a search are removed by that."""
+        """Show the ports that the engine has sent, if they have changed, because new text removes the matches of a
+        search.
+        """
         if ports != self._ports:
             self._ports = ports
             self._text_lines.replace(self._text(ports))

@@ -306,7 +306,7 @@ class SessionActions:
 
 
 class SessionsScreen(ModalScreen[str | None]):
-    """Dismisses with the id of the session to open, or None; `set_title` asks the engine to rename the open session."""
+    """Lists the sessions; dismisses with the id of the one to open, or None. `set_title` renames the open session."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -61,7 +61,7 @@ class TimeScreen(SessionScreen):
     ]
 
     def __init__(self, opener: TimeOpener, live: SessionState, session: AppSession, moments: Moments, seq: int) -> None:
-        """`opener` has what can be done in the present, once this screen is closed."""
+        """`opener` carries out what the user asks for in the present, once this screen is closed."""
         super().__init__()
         state = self.state = SessionState(
             workspace=live.workspace, only_turn=live.only_turn, work="idle", mode=live.mode, model=live.model

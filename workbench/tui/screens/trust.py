@@ -30,7 +30,7 @@ _CHOICES: Final = (
 
 
 class TrustScreen(QuestionScreen[bool]):
-    """Dismisses with whether the directory is trusted; text typed while it is open goes to the prompt.
+    """Asks whether to trust a directory, and dismisses with the answer; text typed meanwhile goes to the prompt.
 
     "No" is accepted at once, "yes" only from a key or click made after the quiet time of a question.
     """

@@ -85,7 +85,7 @@ class WorktreeList(LineList):
 
 
 class WorktreesScreen(ModalScreen[Worktree]):
-    """Dismisses with the worktree to open; changes of another one are applied to the workspace of the `review`."""
+    """Lists the worktrees; dismisses with the one to open. Merging one back changes the workspace of the `review`."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -99,7 +99,7 @@ class SettingEntry:
     choices: Sequence[tuple[str, str]] = ()
     """The allowed values, each with a short description; empty if the value is free text."""
     setting: Setting | None = None
-    """The declaration of the setting; None for a tool, a key or a whole profile."""
+    """The declaration of the setting; None for a tool, a key or a whole saved model."""
 
     @property
     def name(self) -> str:

@@ -90,7 +90,7 @@ class ListedModels:
         self._read_at = -_FRESH
 
     def refresh(self) -> None:
-        """Read the lists unless they are fresh; for a thread."""
+        """Read the lists unless they are fresh; call it in a thread."""
         if time.monotonic() - self._read_at < _FRESH:
             return
         self._read_at = time.monotonic()

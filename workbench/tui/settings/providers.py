@@ -142,7 +142,7 @@ def way_of(name: str, settings: Settings, api_base: str = "") -> Way:
 
 
 def _is_meant(name: str, settings: Settings) -> bool:
-    """Return whether the URL and the key beside the settings' model apply to this one, which is not saved."""
+    """Return whether the URL and the key that the settings have for their own model apply to this unsaved one too."""
     chosen = settings.model or ""
     return not chosen or chosen in settings.models or chosen.partition("/")[0] == name.partition("/")[0]
 

@@ -80,8 +80,8 @@ class Composer(Vertical):
         """`history` is the file of sent messages; `arguments` holds possible arguments by the name of their command.
 
         `offers` holds the resources of MCP servers that can be mentioned, and the servers' prompts; `commands` the
-        custom commands. `keymap` is a value of the setting `terminal.keymap`. `find_remotely` has the files of another
-        machine found, for `receive`; then none of this machine is read.
+        custom commands. `keymap` is a value of the setting `terminal.keymap`. `find_remotely` requests the files of
+        another machine that match a query, and `receive` gets them; with it, no file of this machine is read.
         """
         super().__init__(id="composer")
         self._directory = directory

@@ -33,7 +33,7 @@ class DiffFiles:
 
     @property
     def current(self) -> int:
-        """The file under the cursor; -1 if nothing is shown."""
+        """The index of the file under the cursor; -1 if nothing is shown."""
         return self._row.file if self._row is not None else -1
 
     @property

@@ -1,4 +1,4 @@
-"""The bar of the time view, which says what is shown and where it is in the session, and the text without content."""
+"""The bar of the time view, which names the shown event and its place in the session, and a note for empty states."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ Asked = Literal["search", "comment"]
 
 
 class ViewerInput(Input):
-    """Hidden until `ask` is called; enter posts the text, escape discards it."""
+    """The input line, hidden until `ask` is called; enter posts the text, escape discards it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "hand_over", "Keep", id="viewer.line-keep"),

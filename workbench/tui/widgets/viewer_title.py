@@ -18,7 +18,7 @@ _NARROWER: Final = (
     {"has_hunk": False},
     {"scope": ""},
 )
-"""What a title leaves out where it is too wide, one after the other: first what the list of files shows too."""
+"""The parts that a title omits, in this order, until it fits: first what the list of files shows too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -185,7 +185,7 @@ class Proposal:
 
 
 def renewal_news(proposal: Proposal, lost: int) -> str:
-    """Return the line above a question that is asked again, whose reasons say what has changed.
+    """Return the line above a question that is asked again; the question's reasons say what has changed in the action.
 
     `lost` is the number of the user's changes that no longer fit.
     """

@@ -146,7 +146,11 @@ class QuestionQueue:
         self._rung: set[str] = set()
 
     def next_to_open(self, waiting: Sequence[str], *, prompt_text: str, is_covered: bool) -> str | None:
-        """Return the action whose question opens now, or None; `is_covered` means that another screen is on top."""
+        """Return the id of the action whose question opens now, or None.
+
+        None opens while another screen is on top (`is_covered`). Unless the user has called the questions, none opens
+        while the prompt has text, and postponed ones do not open.
+        """
         self._later &= set(waiting)
         self._rung &= set(waiting)
         if is_covered or not waiting:

@@ -78,7 +78,7 @@ class Confirmation:
         self._when_painted(lambda: arming.start(self._clock()))
 
     def forget(self) -> None:
-        """Stop asking."""
+        """Drop the question, so that no key answers it any more."""
         self._about = None
 
     @property

@@ -84,7 +84,8 @@ def try_on_all(
         if time.monotonic() - last >= _EVERY:
             on_report(report)
             last = time.monotonic()
-    report.is_complete = not stopped()  # which also ends the list of decisions
+    # the list of decisions ends early once `stopped` returns True
+    report.is_complete = not stopped()
     return report
 
 

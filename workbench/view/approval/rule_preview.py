@@ -32,8 +32,8 @@ class RulePreview:
 def try_rule(text: str, state: SessionState) -> RulePreview:
     """Try rules (one on each line, which apply together) on the last actions of the session.
 
-    A rule that allows matches neither a HIGH action, which it never allows, nor a LOW one, which runs without it. An
-    invalid rule matches none.
+    An `allow` rule matches neither a HIGH action, which no rule allows, nor a LOW one, which runs without a rule. If
+    a rule is invalid, nothing matches.
     """
     try:
         rules = [parse_rule(line) for line in text.splitlines()]

@@ -60,7 +60,7 @@ class TrustQuestion:
     refused: set[str] = field(default_factory=set)
     """The hashes that were refused since the start; they are not asked about again."""
     of_container: tuple[Path, ...] = ()
-    """Those of the files that decide on the container, if they are asked about."""
+    """Those of the files that define the container, if the question is about them too."""
     image_mark: str = ""
     _answered: threading.Event = field(default_factory=threading.Event)
     is_trusted: bool = False
@@ -120,7 +120,7 @@ def brings(question: TrustQuestion) -> str:
 def started_by(question: TrustQuestion, name: str) -> list[str]:
     """Return the commands that a file of MCP servers or hooks would start, one line for each; empty for other files.
 
-    Servers that would run outside the sandbox come first, and none of them is left out.
+    Servers that would run outside the sandbox come first and are all listed; of the others, only the first few are.
     """
     if name in _HOOK_FILES:
         return _hook_commands(question.directory / name, question.directory)
@@ -188,7 +188,7 @@ def trust_question(
 ) -> TrustQuestion | None:
     """Return the question to ask, or None if the directory has no such files, or the user has already answered.
 
-    `of_container` are the files of the project that would decide on the container, if any.
+    `of_container` are the files of the project that would define the container, if any.
     """
     trusted, files = tuple(trusted), tuple(brought(directory))
     content = fingerprint(directory) if files else NOTHING
@@ -204,7 +204,7 @@ def trust_question(
 
 
 def _mark_of(files: tuple[Path, ...]) -> str:
-    """Return the mark of the files that decide on the container; empty if there are none or one cannot be read."""
+    """Return the mark of the files that define the container; empty if there are none or one cannot be read."""
     try:
         return image_mark({file: content_of(file) for file in files}) if files else ""
     except OSError:

@@ -15,6 +15,7 @@ CONTEXT = 3
 """The number of unchanged lines shown before and after each hunk."""
 _MAX_UNFOLDED = 3
 _MOST_LIKENED = 2_000
+"""The most changed lines of a file whose removed and added lines are paired by similarity."""
 _NO_LINES = ("file", "fold", "no-newline", "skipped")
 
 
@@ -65,7 +66,7 @@ def _add_file(rows: Rows, diff: FileDiff, file: int, folds: Folds, beside: bool)
 
 
 def _skipped_row(file: int, index: int, hunk: Hunk) -> DiffRow:
-    """Return the row of a skipped hunk, which shows the first line that stays or, if it only adds, that is omitted."""
+    """Return the row of a skipped hunk, which shows its first old line or, if it only adds lines, its first new one."""
     old, new = (hunk.old, -1) if hunk.old_end > hunk.old else (-1, hunk.new)
     return DiffRow("skipped", file, old, new, index)
 
@@ -104,8 +105,9 @@ def _add_beside(rows: Rows, diff: FileDiff, file: int, index: int, likened: bool
 
 
 def with_comments(rows: Rows, heights: Mapping[LineId, int]) -> Rows:
-    """Return the rows with those of each comment inserted below its line; their `size` is their index in the
-    comment.
+    """Return the rows with those of the comments, each inserted below the line that it is about.
+
+    `heights` has the number of lines of each comment; the `size` of a row of a comment is its index in the comment.
     """
     commented = Rows()
     files = {file for file, _, _ in heights}

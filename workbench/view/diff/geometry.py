@@ -49,7 +49,7 @@ class Geometry:
         self.numbers = 1 if options.beside or options.width < NARROW else 2
         hunks = sum(len(diff.hunks) for diff in document.files)
         self.lead = 1 + len(str(hunks)) if options.numbered and hunks else 0
-        """The cells at the left that hold the state and the number of each hunk."""
+        """The width in cells of the column at the left with the state and the number of each hunk; 0 without it."""
         gutter = 1 + self.numbers * (digits + 1) + 2
         inner = options.width - self.lead
         column = (inner - 1) // 2 if options.beside else inner
@@ -197,7 +197,10 @@ class Geometries:
     def at(
         self, options: LayoutOptions, document: DiffDocument, opened: Collection[FoldId], comments: Mapping[LineId, str]
     ) -> Geometry:
-        """Return the geometry of the document in one layout."""
+        """Return the geometry of the document in one layout.
+
+        It is cached by the layout alone, so call `clear` when the document, the folds or the comments change.
+        """
         if options not in self._cache:
             while len(self._cache) >= _MOST:
                 self._cache.pop(next(iter(self._cache)))

@@ -18,7 +18,9 @@ LineId: TypeAlias = tuple[int, Side, int]
 
 
 class DiffRow(NamedTuple):
-    """One row: line numbers from 0, or -1 if a side has none; `size` is how many lines a fold hides.
+    """One row: line numbers from 0, or -1 if a side has none.
+
+    `size` is how many lines a fold hides or, in a row of kind "remark", the index of the row in its comment.
 
     Only the side-by-side form has rows of kind "changed", which hold a removed and an added line. A row of kind
     "skipped" takes the place of all rows of a hunk.

@@ -90,7 +90,7 @@ _BY_SUBJECT: Final[frozenset[ToolKind]] = frozenset({"edit", "search", "plan", "
 
 
 def user_words(item: ActionItem) -> str:
-    """Return the words before an action of the user's own that say so, and whether it left the sandbox; else ""."""
+    """Return the prefix that marks a user's own action and whether it left the sandbox; "" for the agent's actions."""
     if not item.by_user:
         return ""
     return "you, outside · " if item.arguments.get("outside_sandbox") else "you · "
@@ -235,7 +235,7 @@ def copied(item: ActionItem) -> tuple[str, str]:
 def outcome(item: ActionItem) -> str:
     """Return how the action ended, in a few words (`exit 1`, `+3 −1`, `rejected`), or "".
 
-    The user rejects an action, a rule or the mode denies it.
+    An action that the user refused is `rejected`; one that a rule, the mode or a hook refused is `denied by` it.
     """
     if item.phase == "rejected" and item.decided_by in ("rule", "mode"):
         return f"denied by {'hook' if item.decided_rule.startswith('hook ') else item.decided_by}"

@@ -200,7 +200,7 @@ def _command(arguments: Mapping[str, Any]) -> Iterator[StyledLine]:
 
 
 def is_true(value: object) -> bool:
-    """Return whether an argument is true; some models write it as a word."""
+    """Return whether an argument is true; some models send the string "true"."""
     return str(value).lower() == "true"
 
 

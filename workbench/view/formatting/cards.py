@@ -51,7 +51,7 @@ def _changes(old: list[str], new: list[str]) -> Iterator[tuple[str, str]]:
 
 
 OUTPUT_LINES: Final = 5
-"""The most lines of an output; of one that went well, `QUIET_LINES`."""
+"""The most lines of an output; of a successful action, `QUIET_LINES`."""
 QUIET_LINES: Final = 2
 RENDERED_LINES: Final = 8
 """The most lines of a tool's own rendering, taken from its beginning, where a table has its head."""
@@ -182,7 +182,8 @@ def _output(
 def copyable_rows(lines: Sequence[Line]) -> list[tuple[int, str]]:
     """Return, for each line of a card, where its content begins and its text.
 
-    Before that are the sign of a headline, or the bar and the sign of a changed line. The sign of a fold is omitted.
+    The content begins after the sign of a headline, or after the bar and the sign of a changed line. The `⏎` at the
+    end of a line, which says that there is more, is not part of it.
     """
     return [_copyable(line) for line in lines]
 

@@ -62,7 +62,10 @@ def _check_words(check: CheckResult | str | None) -> str:
 
 
 def check_lines(comparison: Comparison) -> Iterator[str]:
-    """Yield the end of each failed check's output, why others were not run, and if any was unconfined; safe to show."""
+    """Yield the end of each failed check's output, why a check was not run, and whether any was not confined.
+
+    All lines are safe to show.
+    """
     for each in comparison.sessions:
         if isinstance(each.check, str):
             yield f"The check of {each.entry.id} was not run: {visible(each.check, lines=False)}"
@@ -144,7 +147,10 @@ def _short_id(name: str, width: int) -> str:
 
 
 def pair_lines(comparison: Comparison, number: int, width: int) -> list[Line]:
-    """Return where the session after the first with this number, from 0, differs from the first one."""
+    """Return lines on where the session of pair `number`, from 0, differs from the first one, then the files' heading.
+
+    The files themselves are not among them.
+    """
     one, other, pair = (
         comparison.sessions[0].entry.id,
         comparison.sessions[number + 1].entry.id,

@@ -71,7 +71,7 @@ def is_titled(action: ActionItem) -> bool:
 
 
 def title_words(action: ActionItem) -> str:
-    """Return the effect of the action, in a few words, and the other agent that has it if it is allowed to."""
+    """Return what the action does, in a few words; if it is an action of another agent, as `Let AGENT …`."""
     words = _title_words(action)
     agent = on_one_line(presentation(action).agent)
     return f"Let {agent} {words[:1].lower()}{words[1:]}" if agent else words
@@ -254,7 +254,7 @@ def body_rows(action: ActionItem, edited: Mapping[str, Any] | None, width: int, 
 
 
 _MOST_DELETED: Final = 6
-"""The most places that the question lists for each part; its full text has more of them."""
+"""The most paths that the question lists for each part; its full text has more of them."""
 
 
 def deletion_rows(lists: Sequence[DeletionList], width: int) -> list[Line]:
@@ -276,7 +276,7 @@ def _cells(path: DeletedPath) -> tuple[str, str]:
 
 
 def _deleted(paths: Sequence[DeletedPath], columns: Sequence[int], width: int) -> Iterator[StyledLine]:
-    """Yield one line for each place, in columns if these leave half of the width for how it is restored."""
+    """Yield one line for each path, in columns if these leave half of the width for how it is restored."""
     gap = " " * _GAP
     for path in paths:
         name, amount = _cells(path)
@@ -293,7 +293,7 @@ _LEAST_INDENT: Final = 4
 
 
 def styled_rows(lines: Sequence[StyledLine], width: int) -> list[Line]:
-    """Wrap lines to a width: an indented line, a label and news at spaces, any other line anywhere."""
+    """Wrap lines to a width: indented lines, labels and news at spaces, other lines at any character."""
     return [row for line in lines for row in _styled(line, max(4, width))]
 
 
@@ -336,7 +336,7 @@ def _line(item: ActionItem, number: int, is_current: bool, width: int) -> Line:
 def _counted(item: ActionItem) -> str:
     """Return the counts of lines that a small change adds and removes; empty for a large one.
 
-    They tell changes of the same file apart.
+    They distinguish changes of the same file.
     """
     size = sum(len(delta.before or "") + len(delta.after or "") for delta in item.preview)
     if not item.preview or size > _LARGE:
@@ -418,7 +418,7 @@ def answer_keys(proposal: Proposal, now: Moment) -> tuple[KeyHint, ...]:
 
 
 _LEAST_REASON: Final = 16
-"""The fewest cells in which the start of a reason says something."""
+"""The fewest cells in which the start of a reason is worth showing."""
 
 
 def fitting(hints: Sequence[KeyHint], width: int) -> list[KeyHint]:
@@ -444,7 +444,10 @@ def fitting(hints: Sequence[KeyHint], width: int) -> list[KeyHint]:
 
 
 def _beside_reason(hints: Sequence[KeyHint], ranked: list[int], width: int) -> list[int]:
-    """Return the hints to show beside a reason in brackets: all, if no number of them left out makes room for it."""
+    """Return the hints to show if one of them has a reason in brackets.
+
+    Those of the lowest rank are omitted if that makes room for the start of the reason; otherwise none is.
+    """
     for at in ranked:
         verb, bracket, reason = hints[at].words.partition(" (")
         if hints[at].key and bracket:
@@ -456,7 +459,7 @@ def _beside_reason(hints: Sequence[KeyHint], ranked: list[int], width: int) -> l
 
 
 def hints_width(hints: Collection[KeyHint]) -> int:
-    """Return the cells that hints take on one line."""
+    """Return the width of hints on one line, in cells."""
     return sum(cell_len(hint.key) + 1 + cell_len(hint.words) for hint in hints) + _GAP * (len(hints) - 1)
 
 

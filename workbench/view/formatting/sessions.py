@@ -45,7 +45,7 @@ class SessionRow:
     removed: int = 0
     """Lines that the session added to files and removed from them, from its start to now."""
     depth: int = 0
-    """How many sessions above it in the list it was forked from, one from the other."""
+    """How many of its ancestors, the sessions that it and they were forked from, are listed above it."""
     group: str = ""
     """The directory under which it is listed, if that is not its own."""
 
@@ -64,7 +64,7 @@ def directory_heading(row: SessionRow) -> Line:
 
 
 def day(at: datetime, now: datetime) -> str:
-    """Return the name of a day as users say it, or its date."""
+    """Return `today`, `yesterday` or the date, in local time."""
     date, today = at.astimezone().date(), now.astimezone().date()
     names = {0: "today", 1: "yesterday"}
     return names.get((today - date).days) or (f"{date:%d %b}" if date.year == today.year else f"{date:%Y-%m-%d}")
@@ -112,7 +112,7 @@ def title(entry: SessionSummary) -> str:
 
 
 def when(at: datetime, now: datetime) -> str:
-    """Return the time if it is today, else the date."""
+    """Return the time of day if it is today, else the date, in local time."""
     local, today = at.astimezone(), now.astimezone()
     if local.date() == today.date():
         return f"{local:%H:%M}"

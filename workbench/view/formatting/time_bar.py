@@ -43,7 +43,7 @@ _NAMES: Final = {
 
 
 def event_name(event: Event) -> str:
-    """Return what an event records, in a word or two; for a step of a sub-agent, that of the step."""
+    """Return what an event records, in a word or two; for a step of a sub-agent, also what the step records."""
     inner = getattr(event, "event", None)
     name = _NAMES.get(event.kind) or event.kind.replace("_", " ").capitalize()
     return f"{name}: {event_name(inner).lower()}" if inner is not None else name
@@ -61,11 +61,11 @@ def age_text(at: datetime, now: datetime) -> str:
 
 
 def gauge(seq: int, last: int, width: int) -> tuple[str, str]:
-    """Return a line of `width` cells whose first part is as long as the part of the session up to event `seq`."""
+    """Return the filled and the empty part of a bar of `width` cells that shows how far into the session `seq` is."""
     filled = width if seq >= last else max(1, min(width - 1, round(width * seq / last)))
     return "■" * filled, "─" * (width - filled)
 
 
 def no_event_text(seq: int) -> str:
-    """Return why nothing is said about an event that is not in the readable part of the session file."""
+    """Return the text shown for an event that cannot be read from the session file."""
     return f"Event {seq:,} cannot be read: the session file is damaged there"

@@ -155,7 +155,10 @@ def authorship(file: FileState) -> str:
 
 
 def authorship_sign(file: FileState) -> str:
-    """Return one cell that shows the agent's part: half filled for a part, empty for none, blank for all or unknown."""
+    """Return the sign of the agent's share in the changes, one cell wide.
+
+    It is a half-filled circle for a part and an empty one for none; a space if the agent made all or it is unknown.
+    """
     if not authorship(file):
         return " "
     return "◐" if "agent" in file.by else "○"
@@ -164,7 +167,7 @@ def authorship_sign(file: FileState) -> str:
 def in_groups(files: list[FileState]) -> list[FileState | str]:
     """Return the files grouped by who changed them, each group below a line that says so.
 
-    The agent's own files come first, without such a line; groups that the agent changed too precede all others.
+    Files that only the agent changed come first, without such a line; then those that it changed with others.
     """
     rows: list[FileState | str] = []
     shares = sorted({(bool(file.by) and "agent" not in file.by, authorship(file)) for file in files})

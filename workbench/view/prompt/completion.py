@@ -133,7 +133,7 @@ class Arguments(Struct, frozen=True):
     """The possible arguments of a command."""
 
     names: Callable[[], Sequence[tuple[str, str]]]
-    """Returns the known ones, each with a one-line description."""
+    """Returns the arguments known so far, each with a one-line description."""
     refresh: Callable[[], None] | None = None
     """Updates what `names` returns; takes seconds. None if that is always complete."""
 
@@ -141,7 +141,7 @@ class Arguments(Struct, frozen=True):
 class CompletionRow(Struct, frozen=True):
     """One row of the list: its label, its description, and the text it inserts.
 
-    `runs` if the text can be sent at once, `may_continue` if an argument may follow it even so.
+    `runs` means that the text can be sent at once, `may_continue` that an argument may follow it nevertheless.
     """
 
     label: str
@@ -224,7 +224,7 @@ class Completer:
             )
 
     def _refresh_arguments(self, request: CompletionRequest | None) -> None:
-        """Have the arguments of a command listed once its first one is asked for."""
+        """Start listing the arguments of a command when the first completion of one is requested."""
         of = request.of if request is not None else ""
         listed = self._arguments.get(of)
         if listed is not None and listed.refresh is not None and (self.request is None or self.request.of != of):
@@ -251,7 +251,7 @@ class Completer:
         self._show([])
 
     def forget(self) -> None:
-        """Start over for another text."""
+        """Close the list and start over, for another text."""
         self.request = self._closed = None
         self._searches = False
         self._show([])

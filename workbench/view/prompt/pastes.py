@@ -8,7 +8,7 @@ from workbench.text import visible
 from workbench.view.prompt.attachments import pasted_images
 
 _LINES, _CHARACTERS = 20, 4_000
-"""A paste with more lines or characters than these is shown as a mark."""
+"""A paste with more lines or characters than these is shown as a placeholder."""
 
 
 class Pastes:

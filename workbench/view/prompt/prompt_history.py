@@ -21,7 +21,7 @@ class PromptHistory:
     """Every text once, the newest last; `step` goes through them and back to the draft."""
 
     def __init__(self, path: Path | None = None) -> None:
-        """Without a path, nothing is kept beyond this screen."""
+        """Without a path, the history is not saved."""
         self._path = path
         self._prompts: dict[str, None] = {}
         self._walk: list[str] = []
@@ -48,7 +48,10 @@ class PromptHistory:
         self._rest()
 
     def step(self, by: int, now: str) -> str | None:
-        """Return the text `by` steps further, or None past the ends; `now` is the prompt's text, kept as the draft."""
+        """Return the text `by` steps later (earlier if negative), or None past either end.
+
+        After the newest text comes the draft, which is `now`, the prompt's text, at the first step.
+        """
         if self._at == len(self._walk):
             self._walk, self._draft = list(self._prompts), now
             self._at = len(self._walk)

@@ -12,7 +12,7 @@ _PAUSE = 0.12
 
 
 class RemoteFiles:
-    """Sends the newest query once typing pauses; until it is answered, the files found last are narrowed down."""
+    """Finds files for mentions: sends the newest query once typing pauses; until the answer, narrows the last one."""
 
     def __init__(self, send: Callable[[str], None], answer: Answer) -> None:
         """`send` sends a query without waiting; `answer` gets a query and its files."""
@@ -22,13 +22,13 @@ class RemoteFiles:
         self._paths: Sequence[str] = ()
 
     def ask(self, query: str) -> None:
-        """Answer from the files found last, and have others found."""
+        """Answer at once from the files received last, and send the query once typing pauses."""
         self.close()
         self._answer(query, best(query, self._paths, MAX_MATCHES))
         self._timer = asyncio.get_running_loop().call_later(_PAUSE, self._send, query)
 
     def receive(self, query: str, paths: Sequence[str]) -> None:
-        """Pass on what was found."""
+        """Answer a query with the files that the engine has found."""
         self._paths = paths
         self._answer(query, list(paths))
 

@@ -27,7 +27,11 @@ class CannotApply(WorkbenchError):
 
 
 def applied_file(file: FileState, name: str) -> FileRevert:
-    """Return the change that makes the workspace's file that of the other session. Raises CannotApply."""
+    """Return the change that applies another session's change of a file to the file in the workspace.
+
+    Other changes in the workspace are kept if both merge without a conflict; otherwise the other session's file
+    replaces it. Raises CannotApply.
+    """
     if file.note:  # its content is compared where it is written
         return FileRevert(file.path, file.before, file.after, name, "Applied", file.note, file.version)
     now = text_now(file.path)

@@ -27,7 +27,7 @@ class FileRevert:
     note: str = ""
     """Why the contents are placeholder lines instead of the file's text; empty if they are its text."""
     version: str = ""
-    """The version that may hold the target text; `version_now` may hold the current one."""
+    """The snapshot that may contain the target text; `version_now` may contain the current one."""
     version_now: str = ""
 
     @property
@@ -45,7 +45,10 @@ class FileRevert:
 
 
 def of_hunk(file: FileState, diff: FileDiff, hunk: int, now: str = "") -> FileRevert:
-    """Return the change that reverts one hunk (from 0); reverting a file's only hunk reverts the whole file."""
+    """Return the change that reverts one hunk (from 0); reverting a file's only hunk reverts the whole file.
+
+    `now` is the current snapshot of the workspace, "" if unknown.
+    """
     if len(diff.hunks) == 1:
         return of_file(file, f"the hunk of {diff.path}", now)
     rest = taken(diff, [other for other in range(len(diff.hunks)) if other != hunk])
@@ -53,12 +56,12 @@ def of_hunk(file: FileState, diff: FileDiff, hunk: int, now: str = "") -> FileRe
 
 
 def of_file(file: FileState, name: str, now: str = "") -> FileRevert:
-    """Return the change that reverts the whole file; `now` names the current version of the workspace."""
+    """Return the change that reverts the whole file; `now` is the current snapshot of the workspace, "" if unknown."""
     return FileRevert(file.path, file.after, file.before, name, note=file.note, version=file.version, version_now=now)
 
 
 def held_now(state: SessionState, revert: FileRevert) -> str | None:
-    """Return the file's current content according to the log or, if it is not in the log, that of the target."""
+    """Return the file's current text according to the log or, if the session has not changed it, the target text."""
     file = state.changes.get(revert.path)
     return file.after if file is not None else revert.target
 

@@ -42,9 +42,9 @@ def is_repository(directory: Path) -> bool:
 
 
 def files_against_head(directory: Path, commit: str = "HEAD") -> list[FileState]:
-    """Return the directory's files that differ from HEAD or another commit, and new ones.
+    """Return the files in the directory that differ from a commit, untracked ones included, at most MOST_FILES.
 
-    Raises WorkbenchError if git cannot tell.
+    Raises WorkbenchError if git fails.
     """
     from workbench.files.git import run_git
     from workbench.view.review.staging import repository_top
@@ -287,7 +287,7 @@ def _git_scopes(directory: Path) -> Iterator[Scope]:
 
 
 def _of_delta(delta: FileDelta, state: SessionState) -> FileState:
-    """Return a file of one action, with the version from before if that action was the first to change it."""
+    """Return a file of one action, with the snapshot from before if that action was the first to change it."""
     candidates = (changes.get(delta.path) for changes in (state.changes, state.turn_changes))
     version = next((file.version for file in candidates if file is not None and file.before == delta.before), "")
     return FileState(delta.path, delta.before, delta.after, note=delta.cut, version=version)
@@ -299,7 +299,7 @@ def _copies(files: dict[str, FileState]) -> list[FileState]:
 
 
 def is_stored(file: FileState) -> bool:
-    """Return whether the recorded versions may contain content of the file that the log lacks."""
+    """Return whether snapshots may contain texts of the file that the log lacks."""
     return file.note in READABLE and any(map(blob_in_placeholder, (file.before, file.after)))
 
 
@@ -383,10 +383,11 @@ class Review:
         scopes = scopes_of(self.state, directory, action_id)
         if not self.fixed:
             return scopes
-        return [replace(scope, fixed=self.fixed) for scope in scopes if not scope.is_slow]  # git tells only what is now
+        # The slow scopes are git's, which only knows the current state.
+        return [replace(scope, fixed=self.fixed) for scope in scopes if not scope.is_slow]
 
     def with_content(self, file: FileState) -> FileState:
-        """Return the file with the texts from the file versions, or unchanged; blocks while git runs."""
+        """Return the file with the texts from snapshots, or unchanged; blocks while git runs."""
         from workbench.view.review.snapshot_content import with_snapshot_content
 
         return with_snapshot_content(file, self.directory)

@@ -1,4 +1,7 @@
-"""The files that the user has marked as reviewed. A mark belongs to the change shown; a later one drops it."""
+"""The files that the user has marked as reviewed.
+
+A mark applies to the change that was shown: once the file changes again, it counts as not reviewed.
+"""
 
 from __future__ import annotations
 

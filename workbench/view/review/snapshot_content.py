@@ -1,4 +1,4 @@
-"""Reads texts of changed files that the log lacks from the file versions of the workspace."""
+"""Reads texts of changed files that the log lacks from the snapshots of the workspace."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _REMOVED = f"the snapshot with this text was removed: {RETENTION}"
 
 
 def with_snapshot_content(file: FileState, workspace: Path) -> FileState:
-    """Return the file with its texts from the versions; blocks while git runs.
+    """Return the file with its texts from snapshots; blocks while git runs.
 
     If these cannot be read, its note says why.
     """
@@ -32,7 +32,7 @@ def with_snapshot_content(file: FileState, workspace: Path) -> FileState:
         return file
     except (WorkbenchError, OSError) as error:
         reason = _reason(error, repository)
-        # A large text of an event may never have been in a version.
+        # A large text of an event may never have been in a snapshot.
         is_stored = file.note == NOT_STORED or reason != _REMOVED
         return replace(file, before=None, after=None, note=reason) if is_stored else file
     return replace(
@@ -44,7 +44,7 @@ def with_snapshot_content(file: FileState, workspace: Path) -> FileState:
 
 
 def _reason(error: Exception, repository: SnapshotRepository) -> str:
-    """Return why the text of a file could not be read from a version."""
+    """Return why the text of a file could not be read from a snapshot."""
     if isinstance(error, ContentGone) or not repository.directory.is_dir():
         return _REMOVED
     return f"the snapshot with this text cannot be read: {visible(str(error), lines=False)}"

@@ -52,7 +52,7 @@ class _Change(Struct, frozen=True):
     old: Sequence[bytes] = ()
     new: Sequence[bytes] = ()
     note: str = ""
-    """Why it can only be staged as a whole, from the files themselves; empty if the patch has all of the change."""
+    """Why it can only be staged as a whole; empty if the patch has all of the change."""
     content: str = ""
     """A digest of the content, where there is no patch."""
 
@@ -78,7 +78,7 @@ class _Change(Struct, frozen=True):
 
 
 class IndexSide:
-    """The changes on one side of git's index: those between HEAD and it, or those between it and the files.
+    """The changes on one side of git's index: between HEAD and the index, or between the index and the working tree.
 
     The methods block while git runs, and raise WorkbenchError if it fails.
     """
@@ -150,7 +150,10 @@ class IndexSide:
             raise self._stale() if answer.code == 1 else self._failed(answer.error)
 
     def _move_as_a_whole(self, change: _Change, top: Path) -> None:
-        """Stage a file as it is on disk, or make the index what HEAD has, if the change is the one that was shown."""
+        """Stage a file as it is on disk, or reset its entry in the index to HEAD.
+
+        Raises CannotStage if the change is no longer the one that was shown.
+        """
         if change not in self._read(top):
             raise self._stale()
         if not self.is_staged:
@@ -198,7 +201,7 @@ def repository_top(directory: Path) -> Path:
 def staged_names(workspace: Path) -> tuple[list[str], list[str]]:
     """Return the staged files and the staged submodules, relative to the workspace.
 
-    Raises WorkbenchError, also if there are conflicts.
+    Raises WorkbenchError if git fails or a file has conflicts.
     """
     top = repository_top(workspace)
     if conflicts := _conflicts(top):
@@ -222,7 +225,7 @@ def _git(words: Sequence[str], directory: Path) -> bytes:
 
 
 def _refuse_filtered(name: bytes, top: Path) -> None:
-    """Raise CannotStage if a filter converts the file when it is added: a program, which does not run here."""
+    """Raise CannotStage if a filter would convert the file: it is a program, and such programs do not run here."""
     answer = run_git(["check-attr", "-z", "filter", "--", os.fsdecode(name)], cwd=top).output.split(b"\0")
     value = os.fsdecode(answer[2]) if len(answer) > 2 else ""
     if value not in ("", "unspecified", "unset"):
@@ -231,14 +234,17 @@ def _refuse_filtered(name: bytes, top: Path) -> None:
 
 
 def _sections(patch: bytes) -> Iterator[bytes]:
-    """Yield the patch of each file. Lines of content begin with a space, a sign or a backslash."""
+    """Yield the patch of each file.
+
+    Each begins with a line `diff`; lines of content cannot, because they begin with a space, a sign or a backslash.
+    """
     for part in (b"\n" + patch.removesuffix(b"\n")).split(b"\ndiff ")[1:]:
         if part.startswith(b"--git "):
             yield b"diff " + part.partition(b"\n* Unmerged path ")[0] + b"\n"
 
 
 def _name_in(section: bytes) -> bytes:
-    """Return the path in the header, which has it twice, behind `a/` and behind `b/`."""
+    """Return the path in the header, which has it twice, after `a/` and after `b/`."""
     names = section.split(b"\n", 1)[0].removeprefix(b"diff --git ")
     name = names[: len(names) // 2]
     return _unquoted(name[1:-1])[2:] if name.startswith(b'"') else name[2:]
@@ -285,7 +291,7 @@ def _marked(mark: bytes, lines: Sequence[bytes]) -> Iterator[bytes]:
 
 
 def _conflicts(top: Path) -> list[_Change]:
-    """Return the files that a merge could not join, with their entries in the index."""
+    """Return the files with merge conflicts, each with its entries in the index."""
     entries: dict[bytes, bytes] = {}
     for entry in _git(["ls-files", "--unmerged", "-z"], top).split(b"\0"):
         about, _, name = entry.partition(b"\t")
@@ -315,7 +321,7 @@ def _untracked(top: Path) -> Iterator[_Change]:
 
 
 def _within_limit(changes: Sequence[_Change]) -> Iterator[_Change]:
-    """Yield the changes, without the lines of those that follow when the limit of bytes is reached."""
+    """Yield the changes; once `_MOST_BYTES` is reached, without their lines."""
     size = 0
     for change in changes:
         size += len(change.patch) + sum(map(len, change.new if not change.patch else ()))
@@ -327,7 +333,7 @@ def _within_limit(changes: Sequence[_Change]) -> Iterator[_Change]:
 
 
 def _stamp(path: Path) -> bytes:
-    """Return what changes when a file is written again; it stands for content that is not read."""
+    """Return the time of the last change and the size of a file whose content is not read; empty without a file."""
     try:
         info = path.lstat()
     except OSError:
@@ -363,7 +369,7 @@ def _file(path: str, change: _Change) -> FileState:
 
 
 def _mode_note(change: _Change) -> str:
-    """Return what a change of nothing but the mode does; empty for any other change."""
+    """Return a note on a change of the file mode alone; empty for any other change."""
     is_mode_alone = b"\nold mode " in change.patch and b"\n@@ " not in change.patch
     modes = [line.rpartition(b" ")[2].decode() for line in change.header[1:3]] if is_mode_alone else []
     return f"its mode changes from {' to '.join(modes)}" if modes else ""

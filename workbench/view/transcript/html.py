@@ -1,8 +1,7 @@
 """Writes a session as one HTML page that works without a network; nothing of the session becomes active in it.
 
-Its policy admits exactly the style and the script that the page brings along, by their hashes, so that even text that
-was not escaped would do nothing. Without scripts the page can be read and unfolded, but neither searched nor operated
-by keys.
+Its content security policy admits only the page's own style and script, by their hashes, so that even text that was not
+escaped would do nothing. Without scripts, the page can be read and unfolded, but has neither search nor keys.
 """
 
 from __future__ import annotations
@@ -28,9 +27,10 @@ _READER = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable("tabl
 _READER.disable(["link", "image", "autolink", "html_inline", "html_block", "reference"])
 _LANGUAGE = lazy_pattern(r' class="language-[^"]*"')
 _ALIGNMENT = lazy_pattern(r'(<t[dh]) style="text-align:(\w+)"')
-"""Matches what the policy of the page does not admit, and classes say instead."""
+"""Matches the inline styles of table cells, which the policy of the page does not admit; classes replace them."""
 _MARKUP = lazy_pattern(r"[`*_\[<&|\\~]|^[ \t>#+=\d-]", re.MULTILINE)
-"""Matches what may be Markdown; most messages have none of it, and parsing them would take longer than all else."""
+"""Matches what may be Markdown: most messages have none, and parsing all would take longer than the rest of the page.
+"""
 _PARAGRAPHS = lazy_pattern(r"\n[ \t]*\n\s*")
 _DIFF_TAGS = {"+": "ins", "-": "del", "@": "i"}
 _OPEN_DIFF = 60
@@ -81,7 +81,7 @@ def _part(name: str) -> str:
 
 
 def _policy(style: str, script: str) -> str:
-    """Return the policy that admits these two and pictures in the page, and nothing else."""
+    """Return the policy that admits this style, this script and embedded pictures, and nothing else."""
     return (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"

@@ -182,7 +182,9 @@ def _json(arguments: Mapping[str, Any]) -> str:
 
 @dataclass
 class RecordedState:
-    """A recorded session: the state in which the screen would show it, its model calls, and when it was at work."""
+    """A recorded session: the state as the screen would show it, its model calls, and the times of the first and the
+    last event.
+    """
 
     state: SessionState = field(default_factory=SessionState)
     models: dict[str, Totals] = field(default_factory=dict)
@@ -243,15 +245,15 @@ class Recorded:
         return self.read().state
 
     def read(self) -> RecordedState:
-        """Return that state with the totals of the session."""
+        """Return the state in which the screen would show the session, with the session's totals."""
         recorded = RecordedState()
         for event in self.events():
             recorded.add(event)
         return recorded
 
     def _clean(self, lines: Sequence[str]) -> Iterator[str]:
-        """Yield the lines without secrets and control characters, each batch of a few at once if it has none."""
-        # In JSON, a line of a text does not begin where the masker would look for it.
+        """Yield the lines without secrets and control characters; lines without secrets are checked as a batch."""
+        # The decoded strings are checked: JSON escapes line breaks, so the masker would not see where lines begin.
         batch = [json.loads(line) for line in lines]
         if not self._secrets.may_stand_in_any(chain.from_iterable(map(strings_in, batch))):
             yield from (_escaped(line, data) for line, data in zip(lines, batch, strict=True))

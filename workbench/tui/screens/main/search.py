@@ -82,11 +82,11 @@ SEARCH_KEYS: Final[tuple[BindingType, ...]] = (
 """Bindings of the main screen for the search."""
 
 _WHERE_CHARACTERS: Final = 20
+"""Maximum length of a match's location, so that the keys fit on a narrow terminal too."""
 _LEAST_EXCERPT: Final = 12
 """The fewest cells that are worth an excerpt of a match."""
 _GAPS: Final = 8
 """Cells between the parts of the line."""
-"""Maximum length of a match's location, so that the keys fit on a narrow terminal too."""
 
 
 class SearchInput(Input):

@@ -73,7 +73,7 @@ class SessionView(Horizontal):
         """`show` repaints the screen, this view included.
 
         `show_hint` shows what is below the visible part of the conversation. `composer` returns what takes the text
-        that is typed here. `empty` stands in place of an empty conversation; by default it says how to start.
+        that is typed here. `empty` is shown in place of an empty conversation; by default, it says how to start.
         """
         super().__init__(id="body")
         self.conversation = Conversation(show_hint, id="conversation", classes="panel")
