@@ -37,14 +37,20 @@ class BatchRun:
         max_cost: float = 0.0,
         turns: SchedulerTurns | None = None,
         keeps_workspaces: bool = False,
+        notify: Callable[[str], None] = lambda line: None,
     ) -> None:
-        """`max_parallel` and `max_cost` (in US dollars, for the whole run) are unlimited if they are 0."""
+        """`max_parallel` and `max_cost` (in US dollars, for the whole run) are unlimited if they are 0.
+
+        `notify` gets lines about the run as a whole.
+        """
         self._directory = directory
         self._options = options
         self._cluster = cluster
         self._max_parallel = max_parallel
         self._max_cost = max_cost
         self._turns = turns
+        self._notify = notify
+        self._has_workers = True
         context = RunContext(options.nonce, str(directory.path), options.flags, keeps_workspaces)
         self._context = msgspec.json.encode(context)
         self._ended: queue.SimpleQueue[tuple[TaskAttempt, Any]] = queue.SimpleQueue()
@@ -97,6 +103,9 @@ class BatchRun:
         if self._is_stopped.is_set() or self._is_too_expensive:
             return False
         slots = self._cluster.slots
+        if bool(slots) != self._has_workers:
+            self._has_workers = bool(slots)
+            self._notify("there are workers again" if slots else "there is no worker; waiting for one")
         return len(self.running) < (min(slots, self._max_parallel) if self._max_parallel else slots)
 
     def _start(self, attempt: TaskAttempt) -> None:

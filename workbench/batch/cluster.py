@@ -10,10 +10,10 @@ from typing import Any, Final
 
 import dask
 import distributed
-from distributed import Client, Future, LocalCluster, Lock, Variable
+from distributed import Client, Future, LocalCluster, Lock, Variable, Worker, get_client, get_worker
 
 from workbench import __version__
-from workbench.batch.worker import end_attempts, forget_run, prepare_process, run_attempt
+from workbench.batch.worker import end_attempts, forget_run, run_attempt, version_of_worker
 from workbench.errors import WorkbenchError
 from workbench.text import first_line, visible
 
@@ -45,7 +45,7 @@ class Cluster:
 
     def submit(self, attempt: bytes, context: bytes, turns: Any, name: str) -> Future[bytes]:
         """Hand out an attempt; the result of the future is the report. The name is unique in the cluster."""
-        return self._client.submit(run_attempt, attempt, context, turns, key=name, pure=False, retries=0)
+        return self._client.submit(_run_attempt, attempt, context, turns, key=name, pure=False, retries=0)
 
     def end_attempts(self, nonce: str) -> None:
         """Interrupt the attempts of a run on all workers."""
@@ -56,10 +56,15 @@ class Cluster:
         self._client.run(forget_run, context, on_error="ignore")
 
     def check_versions(self) -> None:
-        """Raise WorkbenchError if a worker has no ohw, or another version of it."""
-        for worker, version in self._client.run(prepare_process, on_error="return").items():
-            if version != __version__:
-                other = visible(str(version), lines=False)
+        """Raise WorkbenchError if a worker has no ohw, or another version of it.
+
+        Workers that are lost meanwhile, or join later, check it themselves with each attempt.
+        """
+        for worker, version in self._client.run(version_of_worker, on_error="return").items():
+            if isinstance(version, Exception) and not isinstance(version, OSError):
+                raise WorkbenchError(f"the worker {worker} cannot run ohw: {first_line(str(version), 200)}")
+            if isinstance(version, str) and version != __version__:
+                other = visible(version, lines=False)
                 raise WorkbenchError(f"the worker {worker} has ohw {other}, this is {__version__}")
 
 
@@ -95,13 +100,29 @@ def existing_cluster(scheduler: str) -> Iterator[Cluster]:
             yield Cluster(client)
 
 
+def _run_attempt(attempt: bytes, context: bytes, turns: SchedulerTurns | None) -> bytes:
+    """Run an attempt on a worker; its session calls models in threads of its own, which do not know the worker."""
+    if turns is not None:
+        turns = turns.of_worker()
+    return run_attempt(attempt, context, turns)
+
+
 class SchedulerTurns:
     """The turns at models, kept by the scheduler, so that all workers share them."""
 
-    def __init__(self, nonce: str, rates: Mapping[str, float]) -> None:
-        """`rates` are calls a minute."""
+    def __init__(
+        self, nonce: str, rates: Mapping[str, float], client: Client | None = None, worker: Worker | None = None
+    ) -> None:
+        """`rates` are calls a minute. `client` and `worker` are those of this process, unless its thread knows them."""
         self._nonce = nonce
         self._rates = dict(rates)
+        self._client = client
+        self._worker = worker
+
+    def of_worker(self) -> SchedulerTurns:
+        """Return the same turns for all threads of the worker whose thread this is."""
+        worker = get_worker()
+        return SchedulerTurns(self._nonce, self._rates, get_client(), worker)
 
     def next_turn(self, model: str) -> float:
         """Return for how many seconds to wait before calling a model; 0 if it has no limit."""
@@ -128,10 +149,11 @@ class SchedulerTurns:
             self._next(model).set(0.0)
 
     def _lock(self, model: str) -> Lock:
-        return Lock(f"ohw-{self._nonce}-{model}")
+        name, worker = f"ohw-{self._nonce}-{model}", self._worker
+        return Lock(name, scheduler_rpc=worker.scheduler, loop=worker.loop) if worker is not None else Lock(name)
 
     def _next(self, model: str) -> Variable:
-        return Variable(f"ohw-next-{self._nonce}-{model}")
+        return Variable(f"ohw-next-{self._nonce}-{model}", client=self._client)
 
 
 def is_lost(error: BaseException) -> bool:

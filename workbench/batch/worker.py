@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 
 import msgspec
 
@@ -57,11 +58,16 @@ class _Interrupts:
 _interrupts = _Interrupts()
 
 
-def prepare_process() -> str:
-    """Prepare this process for attempts, once; return the version of ohw that it has."""
+def version_of_worker() -> str:
+    """Return the version of ohw that this process has."""
+    return __version__
+
+
+@cache
+def _prepare_process() -> None:
+    """Prepare this process for attempts: what they start ends with it, and cannot read its memory."""
     mark_descendants()
     forbid_tracing()
-    return __version__
 
 
 def end_attempts(nonce: str) -> None:
@@ -77,6 +83,7 @@ def run_attempt(attempt: bytes, context: bytes, turns: Turns | None = None) -> b
     work = msgspec.json.decode(attempt, type=TaskAttempt)
     shared = msgspec.json.decode(context, type=RunContext)
     began = time.time()
+    _prepare_process()
     try:
         if shared.version != __version__:
             raise WorkbenchError(f"this worker has ohw {__version__}, the run was started by {shared.version}")

@@ -59,9 +59,10 @@ def batch(arguments: Namespace) -> int:
                 options,
                 cluster,
                 max_parallel=arguments.max_parallel or 0,
-                max_cost=arguments.max_cost or 0.0,
+                max_cost=settings.max_cost if "max_cost" in settings.from_flags else 0.0,
                 turns=turns,
                 keeps_workspaces=arguments.keep_workspaces,
+                notify=print_error,
             )
             return _carry_out(run, attempts, results, arguments)
 

@@ -1,0 +1,107 @@
+"""Runs of `ohw batch` in tests: their tasks, what they leave, and the processes of a real scheduler with workers."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from tests.sandbox import Sandbox, wait_for
+from workbench.batch.attempt import AttemptOutcome
+from workbench.batch.results import read_outcomes
+
+WRITE = {
+    "tool": "str_replace_editor",
+    "risk": "LOW",
+    "arguments": {"command": "create", "path": "{workspace}/made.txt", "file_text": "made\n"},
+}
+FINISH = {"tool": "finish", "arguments": {"message": "Done."}}
+CHECK = "grep -q made made.txt"
+QUICK = {"OHW_SCRIPT_PACE": "0"}
+
+
+def write_tasks(sandbox: Sandbox, *rows: Mapping[str, Any]) -> str:
+    """Write a task file into the project, and return its name."""
+    (sandbox.project / "tasks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return "tasks.jsonl"
+
+
+def task(number: int, **fields: Any) -> dict[str, Any]:
+    """Return a task that the script with `WRITE` solves."""
+    return {"id": f"t{number}", "prompt": "Make the file.", "check": CHECK, "mode": "edits", **fields}
+
+
+def start_batch(sandbox: Sandbox, *arguments: str, **env: str) -> subprocess.Popen[str]:
+    """Start `ohw batch` without a sandbox, which the tests of the sandbox prove, in the project's directory."""
+    words = [sys.executable, "-m", "workbench", "batch", "--sandbox", "off", *arguments]
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(words, cwd=sandbox.project, env={**sandbox.env, **QUICK, **env}, **pipes)
+
+
+def run_batch(sandbox: Sandbox, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """Run `ohw batch` to its end."""
+    with start_batch(sandbox, *arguments, **env) as process:
+        stdout, stderr = process.communicate(timeout=100)
+    return subprocess.CompletedProcess(arguments, process.returncode, stdout, stderr)
+
+
+def outcomes(sandbox: Sandbox, run: str = "run") -> dict[str, AttemptOutcome]:
+    """Return the outcomes of a run with one attempt a task, by task."""
+    return {each.task: each for each in read_outcomes(sandbox.project / run / "results.sqlite")}
+
+
+def patch_of(sandbox: Sandbox, outcome: AttemptOutcome, run: str = "run") -> str:
+    return (sandbox.project / run / outcome.patch).read_text()
+
+
+def sessions(sandbox: Sandbox, run: str = "run") -> list[Path]:
+    return sorted((sandbox.project / run / "sessions").glob("*.session"))
+
+
+class DaskCluster:
+    """A scheduler with workers, each a process of its own; workers can be killed and started again."""
+
+    def __init__(self, sandbox: Sandbox, directory: Path) -> None:
+        self._sandbox = sandbox
+        self._file = directory / "scheduler.json"
+        self._directory = directory
+        self.workers: list[subprocess.Popen[bytes]] = []
+        self.scheduler = self._start("scheduler", "--port", "0", "--no-dashboard", "--host", "127.0.0.1")
+
+    @property
+    def url(self) -> str:
+        """The URL for `--scheduler`."""
+        wait_for(self._file.exists, "the scheduler")
+        return str(json.loads(self._file.read_text())["address"])
+
+    def add_worker(self) -> None:
+        """Start a worker that runs one attempt at a time."""
+        words = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(self._directory)]
+        self.workers.append(self._start("worker", *words))
+
+    def _start(self, kind: str, *words: str) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "dask", kind, "--scheduler-file", str(self._file), *words]
+        log = (self._directory / f"{kind}.log").open("ab")
+        with log:
+            env = {**self._sandbox.env, **QUICK}
+            return subprocess.Popen(command, cwd=self._directory, env=env, stdout=log, stderr=log)
+
+    def close(self) -> None:
+        for process in (*self.workers, self.scheduler):
+            process.kill()
+            process.wait()
+
+
+@contextlib.contextmanager
+def dask_cluster(sandbox: Sandbox, directory: Path, workers: int) -> Iterator[DaskCluster]:
+    cluster = DaskCluster(sandbox, directory)
+    try:
+        for _ in range(workers):
+            cluster.add_worker()
+        yield cluster
+    finally:
+        cluster.close()

@@ -1,0 +1,216 @@
+"""`ohw batch`: every task ends exactly once, whatever happens to workers, clients and tasks."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.batch.runs import (
+    FINISH,
+    WRITE,
+    dask_cluster,
+    outcomes,
+    patch_of,
+    run_batch,
+    sessions,
+    start_batch,
+    task,
+    write_tasks,
+)
+from tests.fakes.model_server import ModelServer
+from tests.fakes.model_turns import Fault, finish
+from tests.sandbox import Sandbox, wait_for
+from workbench import __version__
+from workbench.batch.attempt import TaskAttempt
+from workbench.batch.attempt_files import Report, RunContext
+from workbench.batch.task import TaskSpec
+from workbench.batch.worker import run_attempt
+
+pytestmark = pytest.mark.timeout(240)
+KEY = "sk-of-a-batch-8f2b6c1d9e"
+SLOW = {"tool": "execute_bash", "risk": "LOW", "arguments": {"command": "sleep 30"}}
+
+
+@pytest.fixture
+def model(sandbox: Sandbox) -> str:
+    return sandbox.script(WRITE, FINISH)
+
+
+def test_one_command_runs_sixty_tasks_on_this_machine(sandbox: Sandbox, model: str):
+    tasks = write_tasks(sandbox, *(task(number) for number in range(60)))
+    done = run_batch(sandbox, tasks, "-o", "run", "--model", model)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("✓ solved") == 60
+    assert {each.state for each in outcomes(sandbox).values()} == {"solved"}
+    assert len(outcomes(sandbox)) == len(sessions(sandbox)) == 60
+    assert "+made" in patch_of(sandbox, outcomes(sandbox)["t7"])
+    assert not sandbox.processes()
+
+
+def test_each_task_ends_once_though_workers_and_the_client_are_killed(sandbox: Sandbox, model: str, tmp_path: Path):
+    tasks = write_tasks(sandbox, *(task(number, setup="sleep 0.2") for number in range(60)))
+    with dask_cluster(sandbox, tmp_path, 2) as cluster:
+        run = ["-o", "run", "--model", model, "--scheduler", cluster.url]
+        is_over = threading.Event()
+
+        def kill_workers() -> None:
+            chance = random.Random(7)
+            while not is_over.wait(chance.uniform(0.8, 2.0)):
+                victim = cluster.workers.pop(chance.randrange(len(cluster.workers)))
+                victim.kill()
+                victim.wait()
+                cluster.add_worker()
+
+        killer = threading.Thread(target=kill_workers)
+        killer.start()
+        try:
+            with start_batch(sandbox, tasks, *run) as client:
+                wait_for(lambda: len(outcomes(sandbox)) >= 15, "some outcomes", 100)
+                client.kill()
+            before = outcomes(sandbox)
+            done = run_batch(sandbox, "--resume", *run)
+        finally:
+            is_over.set()
+            killer.join()
+        assert done.returncode == 0, [line for line in done.stdout.splitlines() if "✓" not in line] + [done.stderr]
+        after = outcomes(sandbox)
+        assert {each.state for each in after.values()} == {"solved"}
+        assert len(after) == 60
+        assert all(after[name] == before[name] for name in before)
+        assert sorted(each.stem for each in sessions(sandbox)) == sorted(each.session for each in after.values())
+    wait_for(lambda: not sandbox.processes(), "all processes to end")
+
+
+def test_first_interrupt_finishes_what_runs_and_the_second_ends_it(sandbox: Sandbox):
+    slow = sandbox.script(SLOW, FINISH)
+    tasks = write_tasks(sandbox, *(task(number, mode="high") for number in range(4)))
+    with start_batch(sandbox, tasks, "-o", "run", "--model", slow, "--max-parallel", "2") as client:
+        wait_for(lambda: _running(sandbox, "sleep 30"), "the commands to run")
+        client.send_signal(signal.SIGINT)
+        wait_for(lambda: "no more attempts" in _line(client), "the answer to the first")
+        assert client.poll() is None
+        client.send_signal(signal.SIGINT)
+        assert client.wait(30) == 130
+    assert {each.ending for each in outcomes(sandbox).values()} == {"interrupted"}
+    assert not sandbox.processes()
+    quick = sandbox.script(WRITE, FINISH)
+    assert slow == quick  # the same file, with other turns
+    done = run_batch(sandbox, "--resume", "-o", "run")
+    assert done.returncode == 0, done.stderr
+    assert [each.state for each in outcomes(sandbox).values()] == ["solved"] * 4
+    assert len(sessions(sandbox)) == 4
+
+
+def _running(sandbox: Sandbox, command: str) -> bool:
+    return any(command in " ".join(each.cmdline()) for each in sandbox.processes())
+
+
+def _line(client: subprocess.Popen[str]) -> str:
+    assert client.stderr is not None
+    return client.stderr.readline()
+
+
+def test_resumed_run_repeats_only_what_is_asked_for(sandbox: Sandbox, model: str):
+    tasks = write_tasks(sandbox, task(1), task(2, check="false"), task(3, max_steps=1))
+    assert run_batch(sandbox, tasks, "-o", "run", "--model", model).returncode == 0
+    first = outcomes(sandbox)
+    assert [each.state for each in first.values()] == ["solved", "unsolved", "solved"]
+    assert first["t3"].ending == "limit"
+    assert run_batch(sandbox, "--resume", "-o", "run").stdout == ""
+    assert outcomes(sandbox) == first
+    assert run_batch(sandbox, "--resume", "-o", "run", "--retry", "failed").stdout.count("\n") == 1
+    second = outcomes(sandbox)
+    assert second["t2"].started > first["t2"].started
+    assert (second["t1"], second["t3"]) == (first["t1"], first["t3"])
+    run_batch(sandbox, "--resume", "-o", "run", "--retry", "stopped")
+    assert outcomes(sandbox)["t3"].started > first["t3"].started
+    assert len(sessions(sandbox)) == 3
+
+
+def test_run_stops_starting_at_its_cost(sandbox: Sandbox):
+    file = sandbox.locations.settings_file
+    file.parent.mkdir(parents=True)
+    with ModelServer([finish("Worth it.")], repeat_last=True) as server:  # 100 tokens in, 20 out
+        price = "price = { input = 1000, output = 5000 }"
+        file.write_text(f'[models.dear]\nmodel = "openai/x"\napi_base = "{server.base_url}"\n{price}\n')
+        tasks = write_tasks(sandbox, *(task(number, check="") for number in range(9)))
+        options = ["--model", "dear", "--max-parallel", "1", "--max-cost", "0.5"]
+        done = run_batch(sandbox, tasks, "-o", "run", *options)
+    assert [round(each.cost, 2) for each in outcomes(sandbox).values()] == [0.2, 0.2, 0.2]
+    assert "6 attempts left; continue with `ohw batch --resume -o run`" in done.stderr
+
+
+def test_calls_of_a_model_are_spread_over_all_workers(sandbox: Sandbox):
+    moments: list[float] = []
+
+    def note(moment: str) -> None:
+        if moment == "asked":
+            moments.append(time.monotonic())
+
+    with ModelServer([finish("Done.")], repeat_last=True, on_moment=note) as server:
+        tasks = write_tasks(sandbox, *(task(number, check="") for number in range(6)))
+        options = ["--model", "openai/x", "--api-base", server.base_url, "--max-parallel", "2"]
+        done = run_batch(sandbox, tasks, "-o", "run", *options, "--rate", "openai/x=120/min")
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    calls = sorted(moments)
+    assert len(calls) == 6
+    # The starts of calls are at least half a second apart; what is between a start and its request varies.
+    assert calls[-1] - calls[0] > 2.0
+
+
+def test_wait_that_a_provider_asks_for_holds_for_all_workers(sandbox: Sandbox):
+    script = [Fault(429, "slow down", headers={"retry-after": "2"}), finish("Done.")]
+    moments: list[float] = []
+    with ModelServer(script, repeat_last=True, on_moment=lambda _: moments.append(time.monotonic())) as server:
+        tasks = write_tasks(sandbox, *(task(number, check="") for number in range(3)))
+        options = ["--model", "openai/x", "--api-base", server.base_url, "--max-parallel", "2"]
+        done = run_batch(sandbox, tasks, "-o", "run", *options, "--rate", "openai/x=60/min")
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    assert len(server.requests) == 4
+    assert all(each.ending == "finished" for each in outcomes(sandbox).values())
+
+
+def test_keys_of_the_environment_serve_every_attempt_and_are_in_no_file(sandbox: Sandbox):
+    with ModelServer([finish("Done.")], repeat_last=True, key=KEY) as server:
+        tasks = write_tasks(sandbox, *(task(number, check="env") for number in range(3)))
+        options = ["--model", "openai/x", "--api-base", server.base_url, "--max-parallel", "1"]
+        done = run_batch(sandbox, tasks, "-o", "run", *options, OHW_API_KEY=KEY)
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    assert [each.state for each in outcomes(sandbox).values()] == ["solved"] * 3
+    files = [each for each in (sandbox.project / "run").rglob("*") if each.is_file()]
+    assert not [each for each in files if KEY.encode() in each.read_bytes()]
+    assert any(b"OHW_TASK=t1" in each.read_bytes() for each in files)
+
+
+def test_scheduler_that_is_not_there_is_named(sandbox: Sandbox, model: str):
+    tasks = write_tasks(sandbox, task(1))
+    done = run_batch(sandbox, tasks, "-o", "run", "--model", model, "--scheduler", "tcp://127.0.0.1:1")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("ohw: there is no scheduler at tcp://127.0.0.1:1")
+    assert run_batch(sandbox, "--resume", "-o", "run").returncode == 0
+    assert outcomes(sandbox)["t1"].state == "solved"
+
+
+def test_worker_with_another_version_is_refused_with_both(sandbox: Sandbox, local_sandbox: Sandbox, tmp_path: Path):
+    context = RunContext("nonce", str(tmp_path), version="0.0.1")
+    attempt = TaskAttempt(TaskSpec("t1", "Hello."), "scripted/demo", 1)
+    report = msgspec.json.decode(run_attempt(msgspec.json.encode(attempt), msgspec.json.encode(context)), type=Report)
+    assert report.outcome.ending == "worker"
+    assert report.outcome.detail == f"this worker has ohw {__version__}, the run was started by 0.0.1"
+
+
+def test_worker_without_the_directory_returns_its_files(local_sandbox: Sandbox, model: str, tmp_path: Path):
+    attempt = TaskAttempt(msgspec.convert(task(1), TaskSpec), model, 1)
+    context = RunContext("nonce", str(tmp_path / "elsewhere"))
+    report = msgspec.json.decode(run_attempt(msgspec.json.encode(attempt), msgspec.json.encode(context)), type=Report)
+    assert report.outcome.solved
+    assert b"+made" in report.files[report.outcome.patch]
+    assert report.files[f"sessions/{report.outcome.session}.session"].startswith(b"SQLite format 3")
+    assert not [each for each in context.local_data.rglob("*") if each.is_file() and b"+made" in each.read_bytes()]
