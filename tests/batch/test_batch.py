@@ -81,7 +81,7 @@ def test_each_task_ends_once_though_workers_and_the_client_are_killed(sandbox: S
             killer.join()
         assert done.returncode == 0, [line for line in done.stdout.splitlines() if "✓" not in line] + [done.stderr]
         after = outcomes(sandbox)
-        assert {each.state for each in after.values()} == {"solved"}
+        assert [each for each in after.values() if each.state != "solved"] == []
         assert len(after) == 60
         assert all(after[name] == before[name] for name in before)
         assert sorted(each.stem for each in sessions(sandbox)) == sorted(each.session for each in after.values())

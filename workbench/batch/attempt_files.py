@@ -29,6 +29,8 @@ class RunContext(msgspec.Struct, frozen=True):
     """Settings from the command line, without secrets."""
     keeps_workspaces: bool = False
     version: str = __version__
+    client: str = ""
+    """A name for the client: attempts of an interrupted one end, and those of a later one for the same run start."""
 
     @property
     def local_data(self) -> Path:

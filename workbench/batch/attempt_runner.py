@@ -127,8 +127,9 @@ class AttemptRunner:
             "overrides": Overrides(models=models),
         }
         session_id = new_id(self._task.id)
+        opened = start_session(self._locations, settings, copy.directory, session_id, **listeners)
         self._session = session_path(self._locations, session_id)
-        return start_session(self._locations, settings, copy.directory, session_id, **listeners)
+        return opened
 
     def _settings(self) -> Settings:
         task = self._task

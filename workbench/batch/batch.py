@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import queue
+import secrets
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -51,7 +52,8 @@ class BatchRun:
         self._turns = turns
         self._notify = notify
         self._has_workers = True
-        context = RunContext(options.nonce, str(directory.path), options.flags, keeps_workspaces)
+        self._name = secrets.token_hex(6)
+        context = RunContext(options.nonce, str(directory.path), options.flags, keeps_workspaces, client=self._name)
         self._context = msgspec.json.encode(context)
         self._ended: queue.SimpleQueue[tuple[TaskAttempt, Any]] = queue.SimpleQueue()
         self._is_stopped = threading.Event()
@@ -93,7 +95,7 @@ class BatchRun:
     def interrupt(self) -> None:
         """Start no more attempts, and interrupt those that run; a continuation of the run begins them anew."""
         self._is_stopped.set()
-        self._cluster.end_attempts(self._options.nonce)
+        self._cluster.end_attempts(self._name)
 
     @property
     def _is_too_expensive(self) -> bool:
@@ -110,7 +112,7 @@ class BatchRun:
 
     def _start(self, attempt: TaskAttempt) -> None:
         self.running[attempt.key] = attempt
-        name = f"ohw-{self._options.nonce}-{attempt.key}"
+        name = f"ohw-{self._name}-{attempt.key}"
         future = self._cluster.submit(msgspec.json.encode(attempt), self._context, self._turns, name)
         future.add_done_callback(lambda done: self._ended.put((attempt, done)))
 

@@ -47,9 +47,9 @@ class Cluster:
         """Hand out an attempt; the result of the future is the report. The name is unique in the cluster."""
         return self._client.submit(_run_attempt, attempt, context, turns, key=name, pure=False, retries=0)
 
-    def end_attempts(self, nonce: str) -> None:
-        """Interrupt the attempts of a run on all workers."""
-        self._client.run(end_attempts, nonce, on_error="ignore")
+    def end_attempts(self, client: str) -> None:
+        """Interrupt the attempts of a client on all workers."""
+        self._client.run(end_attempts, client, on_error="ignore")
 
     def forget_run(self, context: bytes) -> None:
         """Delete what killed attempts of a run have left on the machines of the workers."""

@@ -79,7 +79,10 @@ def read_outcomes(path: Path) -> list[AttemptOutcome]:
         return []
     try:
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
-            rows = connection.execute(f"SELECT {_NAMES} FROM attempts ORDER BY task, model, attempt").fetchall()
+            # A run that is just starting has created the file, and not yet the table.
+            has_table = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'attempts'").fetchone()
+            query = f"SELECT {_NAMES} FROM attempts ORDER BY task, model, attempt"
+            rows = connection.execute(query).fetchall() if has_table else []
     except sqlite3.Error as error:
         raise WorkbenchError(f"{visible_path(str(path))} cannot be read: {error}") from None
     return list(map(_outcome, rows))

@@ -11,6 +11,7 @@ from workbench.config.modes import MODES
 from workbench.errors import UsageError
 from workbench.lazy_pattern import lazy_pattern
 from workbench.suggest import near
+from workbench.text import counted
 
 _ID: Final = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _AMOUNTS: Final = ("max_steps", "max_tokens", "max_cost", "minutes")
@@ -140,7 +141,7 @@ def refuse(problems: Sequence[TaskProblem], source: str) -> None:
         return
     listed = "; ".join(map(str, problems[:_MOST_LISTED]))
     more = f"; and {len(problems) - _MOST_LISTED} more" if len(problems) > _MOST_LISTED else ""
-    raise UsageError(f"nothing was started: {source} has {len(problems)} wrong rows: {listed}{more}")
+    raise UsageError(f"nothing was started: {source} has {counted(len(problems), 'wrong row')}: {listed}{more}")
 
 
 _MOST_LISTED: Final = 10

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -28,29 +29,29 @@ class _Interrupts:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._running: dict[str, set[Cancel]] = {}
+        self._running: defaultdict[str, set[Cancel]] = defaultdict(set)
         self._ended: set[str] = set()
 
     @contextmanager
-    def running(self, nonce: str) -> Iterator[Cancel]:
-        """Yield the flag that ends an attempt of a run; it is set at once if the run was ended before."""
+    def running(self, client: str) -> Iterator[Cancel]:
+        """Yield the flag that ends an attempt; it is set at once if those of the client were ended before."""
         cancel = Cancel()
         with self._lock:
-            self._running.setdefault(nonce, set()).add(cancel)
-            is_ended = nonce in self._ended
+            self._running[client].add(cancel)
+            is_ended = client in self._ended
         if is_ended:
             cancel.set()
         try:
             yield cancel
         finally:
             with self._lock:
-                self._running[nonce].discard(cancel)
+                self._running[client].discard(cancel)
 
-    def end(self, nonce: str) -> None:
-        """End all attempts of a run, now and later."""
+    def end(self, client: str) -> None:
+        """End all attempts of a client, now and later."""
         with self._lock:
-            self._ended.add(nonce)
-            cancels = list(self._running.get(nonce, ()))
+            self._ended.add(client)
+            cancels = list(self._running[client])
         for cancel in cancels:
             cancel.set()
 
@@ -70,9 +71,9 @@ def _prepare_process() -> None:
     forbid_tracing()
 
 
-def end_attempts(nonce: str) -> None:
-    """Interrupt the attempts of a run in this process, and those that would still start."""
-    _interrupts.end(nonce)
+def end_attempts(client: str) -> None:
+    """Interrupt the attempts of a client in this process, and those that would still start."""
+    _interrupts.end(client)
 
 
 def run_attempt(attempt: bytes, context: bytes, turns: Turns | None = None) -> bytes:
@@ -87,7 +88,7 @@ def run_attempt(attempt: bytes, context: bytes, turns: Turns | None = None) -> b
     try:
         if shared.version != __version__:
             raise WorkbenchError(f"this worker has ohw {__version__}, the run was started by {shared.version}")
-        with _interrupts.running(shared.nonce) as cancel, AttemptFiles.locked(shared, work) as files:
+        with _interrupts.running(shared.client) as cancel, AttemptFiles.locked(shared, work) as files:
             report = files.earlier_report() or AttemptRunner(work, shared, files, cancel, turns).run()
     except (WorkbenchError, OSError) as error:
         task, model, number = work.names
