@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 import threading
@@ -17,6 +18,7 @@ from tests.sandbox import Sandbox, bash, finish, wait_for
 from tests.session.recording import approve, go_on
 from tests.subagent_scripts import delegating
 from tests.telemetry.sessions import DENIED, Traced
+from workbench.sdk import ToolCallAgent
 from workbench.telemetry.sender import SpanSender
 from workbench.telemetry.span import SpanRecord, TraceParent
 
@@ -164,6 +166,8 @@ def test_question_that_an_earlier_process_asked_is_followed_by_its_tool_call(tmp
         pass
     opened.close()
     before = {each.id for each in server.spans}
+    assert sorted(each.name.partition(" ")[0] for each in server.spans) == ["chat", "invoke_agent", "step"]
+    assert server.named("invoke_agent ohw").attributes["ohw.run.end"] == "open"
     opened = session.opened(model, is_new=False)
     go_on(opened, approve)
     opened.close()
@@ -181,17 +185,26 @@ def test_missing_packages_are_one_notice(tmp_path: Path, monkeypatch: pytest.Mon
     assert notice.endswith("is not installed; install it with `uv tool install '.[otel]'` in a clone of ohw")
 
 
+def test_agent_of_a_program_sends_its_spans(local_sandbox: Sandbox, server: OtlpServer):
+    model = local_sandbox.script(bash("echo one"), finish("All done."))
+    telemetry = {"enabled": True, "endpoint": server.url}
+    with ToolCallAgent(model, mode="never", telemetry=telemetry, workspace=local_sandbox.project) as agent:
+        assert asyncio.run(agent.run("go")).text == "All done."
+    assert server.named("invoke_agent ohw").attributes["ohw.run.end"] == "finished"
+
+
 class SlowCollector:
     """An exporter that waits until it is released."""
 
     def __init__(self) -> None:
         self.released = threading.Event()
         self.received: list[int] = []
+        self.is_up = True
 
     def export(self, spans: Sequence[SpanRecord]) -> bool:
         self.released.wait()
-        self.received += [span.span_id for span in spans]
-        return True
+        self.received += [span.span_id for span in spans] if self.is_up else []
+        return self.is_up
 
     def close(self) -> None:
         """Nothing is open."""
@@ -223,6 +236,24 @@ def test_spans_of_a_run_that_has_ended_are_sent_at_once():
     sender.close(0.0)
     sender.add(span(2))
     assert collector.received == [1]
+
+
+def test_end_does_not_wait_long_for_a_collector_that_has_failed(caplog: pytest.LogCaptureFixture):
+    caplog.set_level("INFO")
+    collector = SlowCollector()
+    collector.is_up = False
+    collector.released.set()
+    sender = SpanSender(lambda: collector, "a broken one")
+    sender.add(span(1))
+    sender.flush()
+    wait_for(lambda: caplog.messages == ["spans could not be sent to a broken one"], "the failure", 2.0)
+    collector.released.clear()
+    sender.add(span(2))
+    before = time.monotonic()
+    sender.close(5.0)
+    assert time.monotonic() - before < 2.0
+    collector.released.set()
+    assert len(caplog.messages) == 1
 
 
 def test_exporter_that_cannot_be_opened_ends_nothing_else():

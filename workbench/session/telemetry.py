@@ -45,12 +45,14 @@ class SessionTelemetry:
         self._patience = _AT_CLOSE_ON_SCREEN if has_user else _AT_CLOSE
         self._sender = SpanSender(partial(_open_exporter, chosen), public_endpoint(chosen))
         self._spans: SessionSpans | None = None
+        self._log: Log | None = None
 
     def follow(self, log: Log) -> None:
         """Follow the log from now on."""
         agent = AgentIdentity("ohw", conversation_id(self._session_id), partial(self._model, log.state))
         calls = {name: action.proposed for name, action in log.state.batch.items()}
         self._spans = SessionSpans(agent, calls, self._sender.add, partial(self._sub_agent, log.state))
+        self._log = log
         log.listen(self._apply)
 
     def _apply(self, event: Event) -> None:
@@ -75,6 +77,9 @@ class SessionTelemetry:
 
     def close(self) -> None:
         """Send the last spans; what cannot be sent in time is lost."""
+        if self._spans is not None and self._log is not None:
+            with self._log.lock:
+                self._spans.close()
         self._sender.close(self._patience)
 
 

@@ -104,26 +104,35 @@ class RunSpans:
     def end(self, event: Event) -> None:
         """End the run, and everything in it that is still open, with this event."""
         for action_id in [*self._calls]:
-            self._end_call(action_id, event, "abandoned")
-        if isinstance(event, RunEnded) and event.fault:
-            self._emit_failed_model_call(event)
+            self._end_call(action_id, event.at, "abandoned")
+        ended = event if isinstance(event, RunEnded) else None
+        if ended is not None and ended.fault:
+            self._emit_failed_model_call(ended)
+        error = (ended.fault or ended.reason) if ended is not None and ended.reason in _FAILED_ENDS else ""
+        self._emit_run(max(self._latest, event.at), error, ended.reason if ended is not None else "interrupted")
+
+    def leave(self) -> None:
+        """End the spans of a run that waits for the user, and that another process may continue.
+
+        The spans of calls that have not started are left to that process.
+        """
+        for action_id in self._started():
+            self._end_call(action_id, self._latest, "")
+        self._emit_run(self._latest, "", "open")
+
+    def _emit_run(self, end: datetime, error: str, reason: str) -> None:
         self._end_step()
-        error = ""
-        if isinstance(event, RunEnded) and event.reason in _FAILED_ENDS:
-            error = event.fault or event.reason
-        elif isinstance(event, ActionObserved) and event.observation.get("is_error"):
-            error = "tool_error"
         self._emit(
             SpanRecord(
                 f"invoke_agent {self._agent.name}",
                 self._parent,
                 self._span_id,
                 self._start,
-                max(self._latest, event.at),
+                end,
                 {
                     **self._agent.attributes("invoke_agent"),
                     **self._agent.model_attributes(),
-                    **({"ohw.run.end": event.reason} if isinstance(event, RunEnded) else {}),
+                    **({"ohw.run.end": reason} if reason else {}),
                 },
                 content={"gen_ai.input.messages": [_message("user", self._input)]} if self._input else {},
                 error=error,
@@ -184,41 +193,50 @@ class RunSpans:
             case ActionStarted():
                 call.started = event.at
             case ActionObserved():
-                self._end_call(event.action_id, event, _failure(call, event))
+                self._end_call(event.action_id, event.at, _failure(call, event), event)
             case ActionAbandoned():
-                self._end_call(event.action_id, event, "abandoned")
+                self._end_call(event.action_id, event.at, "abandoned")
             case ModelAsked():
                 self._emit_model_call(event, TraceParent(self._parent.trace_id, call.span_id))
 
-    def _end_call(self, action_id: str, event: Event, error: str) -> None:
+    def _end_call(self, action_id: str, end: datetime, error: str, observed: ActionObserved | None = None) -> None:
         call = self._calls.pop(action_id)
         for run in call.runs.values():
-            run.end(event)
+            run._end_with_call(end, error)
         name = first_line(call.proposed.tool or call.proposed.function, _LONGEST_NAME)
-        start = call.started or event.at
+        start = call.started or end
         self._emit(
             SpanRecord(
                 _named("execute_tool", name),
                 self._inside,
                 call.span_id,
                 start,
-                max(start, event.at),
+                max(start, end),
                 {
                     **self._agent.attributes("execute_tool"),
                     "gen_ai.tool.name": name,
                     "gen_ai.tool.call.id": call.proposed.call_id,
                     "gen_ai.tool.type": "function",
-                    **_exit_code(event),
+                    **_exit_code(observed),
                 },
                 content={
                     "gen_ai.tool.call.arguments": call.proposed.arguments,
-                    **({"gen_ai.tool.call.result": event.observation} if isinstance(event, ActionObserved) else {}),
+                    **({"gen_ai.tool.call.result": observed.observation} if observed is not None else {}),
                 },
                 error=error,
             )
         )
         if self._step is not None:
-            self._step.end = max(self._step.end, event.at)
+            self._step.end = max(self._step.end, end)
+
+    def _started(self) -> list[str]:
+        return [name for name, call in self._calls.items() if call.started is not None]
+
+    def _end_with_call(self, end: datetime, error: str) -> None:
+        """End the run of a sub-agent, whose own end is not in this log, with the call that started it."""
+        for action_id in self._started():
+            self._end_call(action_id, end, "abandoned")
+        self._emit_run(end, error, "")
 
     def _follow_sub_agent(self, step: DelegateStep) -> None:
         """Apply a step of a sub-agent to its run, which is a child of the call that started it.
@@ -276,11 +294,11 @@ def _failure(call: _ToolCall, event: ActionObserved) -> str:
     return "not_run" if event.observation.get("is_error") else ""
 
 
-def _exit_code(event: Event) -> dict[str, AttributeValue]:
+def _exit_code(observed: ActionObserved | None) -> dict[str, AttributeValue]:
     """Return the exit code of a program that the call has run to its end; a code other than 0 is no failure by itself,
     as with grep.
     """
-    code = event.observation.get("exit_code") if isinstance(event, ActionObserved) and event.ran else None
+    code = observed.observation.get("exit_code") if observed is not None and observed.ran else None
     return {"process.exit.code": code} if isinstance(code, int) and code >= 0 else {}
 
 

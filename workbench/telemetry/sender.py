@@ -17,6 +17,8 @@ _MOST_WAITING: Final = 2_048
 _MOST_AT_ONCE: Final = 512
 _INTERVAL: Final = 5.0
 """Seconds between two requests during a run."""
+_AFTER_FAILURE: Final = 0.3
+"""Seconds to wait at the end if the last request has failed: the next one hardly succeeds."""
 
 
 class Exporter(Protocol):
@@ -75,7 +77,7 @@ class SpanSender:
             self._is_closing = True
             self._changed.notify_all()
         if self._thread is not None:
-            self._thread.join(seconds)
+            self._thread.join(min(seconds, _AFTER_FAILURE) if self._has_failed else seconds)
 
     def _work(self) -> None:
         try:
@@ -85,7 +87,8 @@ class SpanSender:
             return
         try:
             while batch := self._next():
-                if not exporter.export(batch) and self._fails():
+                self._note(has_arrived=exporter.export(batch))
+                if self._has_failed and self._is_closing:
                     return
         finally:
             exporter.close()
@@ -100,9 +103,8 @@ class SpanSender:
             self._is_due = bool(self._waiting)
             return batch
 
-    def _fails(self) -> bool:
-        """Log the first failure; return whether to give up, because the sender was closed meanwhile."""
-        if not self._has_failed:
-            self._has_failed = True
+    def _note(self, *, has_arrived: bool) -> None:
+        """Record whether the last request succeeded, and log the first of several failures."""
+        if not (has_arrived or self._has_failed):
             logger.info("spans could not be sent to %s", self._target)
-        return self._is_closing
+        self._has_failed = not has_arrived

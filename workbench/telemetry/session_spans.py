@@ -57,6 +57,12 @@ class SessionSpans:
             start = event.at - timedelta(seconds=event.latency)
             self._emit(model_call_span(self._agent, event, TraceParent(new_trace_id()), start))
 
+    def close(self) -> None:
+        """End the spans of a run that is left open, such as one that waits for the user."""
+        run, self._run = self._run, None
+        if run is not None:
+            run.leave()
+
     def _begins_run(self, event: Event) -> bool:
         match event:
             case UserMessage() | ModelResponded() | ActionProposed():
