@@ -77,6 +77,7 @@ OF_OURS: Final = {
     "workbench.rules.rule_files": _FIRST_RATING,
     "workbench.session.mentions": _FIRST_FRAME,
     "workbench.session.session_factory": "most sub-agents are our own, and need no client for another",
+    "workbench.session.telemetry": "what it needs may not be installed, and is loaded in the thread of the sender",
     "workbench.session.session_names": "most titles contain nothing that could be a secret",
     "workbench.session.toolset": _FIRST_SERVER,
     "workbench.tools.browser.definition": _FIRST_CALL,

@@ -45,7 +45,7 @@ def test_every_test_contains_a_check():
         ("workbench.tools.registry", ("pexpect", "textual", "litellm")),
         ("workbench.tools.execute_ipython_cell.impl", ("IPython", "matplotlib", "PIL")),
         ("workbench.tools.browser.impl", ("playwright", "greenlet", "asyncio")),
-        ("workbench.session.session_factory", ("textual", "litellm", "mcp", "mcp_types", "httpx2")),
+        ("workbench.session.session_factory", ("textual", "litellm", "mcp", "mcp_types", "httpx2", "opentelemetry")),
         ("workbench", ("pydantic", "msgspec", "asyncio", "litellm", "textual", "mcp")),
         ("workbench.sdk.agent", ("textual", "litellm", "openai", "mcp", "mcp_types")),
         ("workbench.mcp.toolsets", ("textual", "litellm", "mcp", "mcp_types", "httpx2", "jsonschema")),

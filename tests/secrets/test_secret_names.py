@@ -28,6 +28,7 @@ SECRET = (
     *("ENCRYPTION_KEY_V2", "KEY_V10", "WALLET_PRIVKEY", "AccessKeyId", "DB_PW", "pw", "LDAP_BIND_PW", "HMAC_SALT"),
     *("PASSWORD_SALT", "SSH_PRIVATE", "GPG_PRIVATE", "DISCORD_WEBHOOK", "MASTERKEY", "DB_CREDS", "SIGNING_HMAC"),
     *("NETRC_CONTENT", "KUBECONFIG_DATA", "PIN_CODE"),
+    *("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"),
 )  # fmt: skip
 PLAIN = (
     *("HOME", "PATH", "PWD", "OLDPWD", "LANG", "SHELL", "USER", "TERM", "EDITOR", "KEYBOARD", "MONKEY"),
@@ -35,6 +36,7 @@ PLAIN = (
     *("DISK", "RISK", "SPIN", "PINS", "PING", "PIN_VERSION", "BOOTPATH", "HOTPLUG", "OTP_VERSION", "OPTS"),
     *("HTTP_PROXY", "NODE_ENV", "XDG_RUNTIME_DIR", "PATTERN", "DSNX", "WEBHOOK_PORT", "KEY_BINDINGS"),
     *("SALT_LAKE", "SALT_MASTER", "PWM", "UPW0", "KEY_VALUE", "PRIVATE_DIR", "NPW_HOST", "KEY_VERSION"),
+    *("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_SERVICE_NAME", "CURL_HEADERS"),
 )  # fmt: skip
 SERVER = ServerConfig(name="s", kind="stdio", source="settings.toml", command="x")
 OWN_PROGRAMS = {"engine/launch.py", "engine/model_test.py"}

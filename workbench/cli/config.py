@@ -21,6 +21,7 @@ from workbench.config.settings import (
     fallback_problems,
     origin_of,
     read_container,
+    read_telemetry,
     read_terminal,
     written_settings,
 )
@@ -35,6 +36,8 @@ from workbench.secrets.secret_names import holds_secret
 from workbench.text import visible, visible_path
 
 _HIDDEN = "set, not shown"
+_READERS = {"terminal": read_terminal, "container": read_container, "telemetry": read_telemetry}
+"""The functions that read a table with declared entries, by its name."""
 _SWITCH = {"yes": True, "no": False, "true": True, "false": False}
 
 
@@ -108,10 +111,8 @@ def _in_effect(settings: Settings, name: SettingName) -> Any:
     """Return the value in effect, which may be the default; None if there is none."""
     first, *rest = name.path
     value: Any = getattr(settings, first)
-    if rest and first == "terminal":
-        return getattr(read_terminal(value), rest[0])
-    if rest and first == "container":
-        return getattr(read_container(value), rest[0])
+    if rest and first in _READERS:
+        return getattr(_READERS[first](value), rest[0])
     if len(rest) == 2 and first == "models" and rest[0] in value:
         return getattr(settings.profile(rest[0]), rest[1])
     return _at(value, rest)

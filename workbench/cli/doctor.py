@@ -20,7 +20,7 @@ from workbench.agent.agent_kinds import agent_kinds
 from workbench.cli.common import print_line, settings_of, workspace_of
 from workbench.cli.models import key_state
 from workbench.config.locations import Locations
-from workbench.config.settings import Settings, read_container, written_settings
+from workbench.config.settings import Settings, read_container, read_telemetry, written_settings
 from workbench.errors import WorkbenchError
 from workbench.files.git import run_git
 from workbench.llm.key_store import KeyStore
@@ -31,6 +31,8 @@ from workbench.sandbox.container_runtime import ContainerRuntime
 from workbench.sandbox.proof import prove
 from workbench.sandbox.session_sandbox import AUTO, OFF, boundary_of
 from workbench.secrets.masker import MASKER
+from workbench.session.telemetry import public_endpoint
+from workbench.telemetry.installation import INSTALL, MISSING, is_installed
 from workbench.text import counted, visible, visible_path
 from workbench.tools.browser.installation import Missing, find_chromium
 
@@ -223,6 +225,21 @@ def _agents(here: Installation) -> Iterator[Finding]:
         yield Finding("agents", "ok", "none but its own")
 
 
+def _telemetry(here: Installation) -> Iterator[Finding]:
+    settings = read_telemetry(here.settings.telemetry)
+    if settings.enabled and not is_installed():
+        yield Finding("telemetry", "note", f"{MISSING}, so nothing is sent", INSTALL)
+    elif settings.enabled:
+        what = "spans with content" if settings.content else "spans"
+        yield Finding("telemetry", "ok", f"{what} are sent to {public_endpoint(settings)}")
+    elif settings.endpoint:
+        yield Finding(
+            "telemetry", "note", "off, although it has an endpoint", "`enabled = true` in [telemetry] turns it on"
+        )
+    else:
+        yield Finding("telemetry", "ok", "off")
+
+
 def _browser(_: Installation) -> Iterator[Finding]:
     try:
         yield Finding("browser", "ok", visible_path(find_chromium()))
@@ -282,6 +299,7 @@ CHECKS: tuple[Callable[[Installation], Iterator[Finding]], ...] = (
     _servers,
     _agents,
     _browser,
+    _telemetry,
     _storage,
     _terminal,
 )

@@ -8,6 +8,7 @@ from workbench.config.agent_settings import AgentSettings
 from workbench.config.container_settings import ContainerSettings
 from workbench.config.setting_kinds import Setting, Table, declared
 from workbench.config.table import Profile, Settings
+from workbench.config.telemetry_settings import TelemetrySettings
 from workbench.config.terminal_settings import TerminalSettings
 from workbench.errors import UsageError
 from workbench.suggest import near
@@ -16,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_TABLES = {"terminal": TerminalSettings, "container": ContainerSettings}
+_TABLES = {"terminal": TerminalSettings, "container": ContainerSettings, "telemetry": TelemetrySettings}
 """The tables `[TABLE]` with declared entries, each with the class that declares them."""
 _NAMED_TABLES = {"models": Profile, "agents": AgentSettings}
 """The tables `[TABLE.NAME]` with declared entries, by TABLE, each with the class that declares them."""

@@ -14,6 +14,7 @@ from workbench.config.locations import Locations
 from workbench.config.modes import NEVER
 from workbench.config.setting_kinds import REQUIRED, Kind, declared
 from workbench.config.table import Profile, Settings, fallback_problems, read_profile
+from workbench.config.telemetry_settings import TelemetrySettings, read_telemetry
 from workbench.config.terminal_settings import TerminalSettings, read_terminal
 from workbench.config.toml_file import EntryPath, read_settings
 from workbench.errors import UsageError
@@ -24,6 +25,7 @@ __all__ = [
     "ContainerSettings",
     "Profile",
     "Settings",
+    "TelemetrySettings",
     "TerminalSettings",
     "check_setting",
     "fallback_problems",
@@ -31,6 +33,7 @@ __all__ = [
     "origin_of",
     "read_container",
     "read_profile",
+    "read_telemetry",
     "read_terminal",
     "wants_never",
     "without_never",
@@ -58,7 +61,7 @@ def _complete(table: type) -> None:
     dataclass(frozen=True)(table)
 
 
-for _table in (TerminalSettings, Profile, AgentSettings, ContainerSettings, HookSettings, Settings):
+for _table in (TerminalSettings, TelemetrySettings, Profile, AgentSettings, ContainerSettings, HookSettings, Settings):
     _complete(_table)
 
 

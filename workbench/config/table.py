@@ -1,7 +1,7 @@
 """The settings: each is declared once, and everything about it is derived from its declaration.
 
-The entries of `[terminal]`, `[container]`, `[[hooks]]` and `[agents.NAME]` are declared in `terminal_settings`,
-`container_settings`, `hook_settings` and `agent_settings`, all others here.
+The entries of `[terminal]`, `[container]`, `[telemetry]`, `[[hooks]]` and `[agents.NAME]` are declared in
+`terminal_settings`, `container_settings`, `telemetry_settings`, `hook_settings` and `agent_settings`, all others here.
 
 Derived from them are the checks of the settings file, of OHW_NAME in the environment and of command line flags
 (`settings`), the flags themselves and their `--help` (`cli.arguments`), the Settings screen, `ohw config` and the table
@@ -40,6 +40,7 @@ from workbench.config.setting_kinds import (
     checked_table,
     setting,
 )
+from workbench.config.telemetry_settings import read_telemetry
 from workbench.config.terminal_settings import read_terminal
 from workbench.errors import UsageError
 from workbench.lazy_pattern import lazy_pattern
@@ -220,6 +221,10 @@ def _check_models(name: str, value: Any) -> None:
 
 def _check_terminal(_: str, value: Any) -> None:
     read_terminal(value)
+
+
+def _check_telemetry(_: str, value: Any) -> None:
+    read_telemetry(value)
 
 
 def _check_servers(name: str, value: Any) -> None:
@@ -456,6 +461,12 @@ class Settings:
     )
     terminal: Mapping[str, Any] = setting(
         {}, Table(_check_terminal), "Terminal", "Title, bell, notifications, mouse; see the guide on terminals."
+    )
+    telemetry: Mapping[str, Any] = setting(
+        {},
+        Table(_check_telemetry),
+        "Telemetry",
+        "Spans for OpenTelemetry, sent if `enabled`; see the guide on telemetry.",
     )
     mcpServers: Mapping[str, Any] = setting(
         {},

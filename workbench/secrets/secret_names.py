@@ -21,7 +21,7 @@ _NAME = lazy_pattern(
     r"|(?:^|_)(?:MNEMONIC|SEED_?PHRASE|SERVICE_ACCOUNT_JSON|WEBHOOK(?:_URL)?|CREDS?|HMAC|PEPPER|PIN_CODE"
     r"|(?:NETRC|KEYFILE|KUBECONFIG|SERVICE_ACCOUNT|SA)_(?:CONTENTS?|DATA|JSON|B64|BASE64))$"
     r"|(?:^|_)SK$|(?<![SP])PIN(?:_?\d+)?$|(?:^|[^A-Za-z])[TH]?OTP(?:$|[^A-Za-z])|OTP$"
-    r"|(?:^|_)DSN$|(?:^|_)AUTH(?!OR(?!IZ))|CREDENTIAL|(?:^|_)(?:PAT|JWT)$|CONN(?:ECTION)?_?STR(?:ING)?$",
+    r"|^OTEL_EXPORTER_OTLP_(?:[A-Z]+_)?HEADERS$|(?:^|_)DSN$|(?:^|_)AUTH(?!OR(?!IZ))|CREDENTIAL|(?:^|_)(?:PAT|JWT)$|CONN(?:ECTION)?_?STR(?:ING)?$",
     re.IGNORECASE,
 )
 _NO_SECRETS = frozenset({"PWD", "OLDPWD", "SSH_AUTH_SOCK", "OTP_VERSION", "OTP_RELEASE"})

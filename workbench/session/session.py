@@ -59,6 +59,7 @@ from workbench.tools.tool import ToolDefinition
 
 if TYPE_CHECKING:
     from workbench.session.hooks import SessionHooks
+    from workbench.session.telemetry import SessionTelemetry
 
 __all__ = ["CommandError", "Session"]
 
@@ -108,6 +109,8 @@ class SessionOptions(msgspec.Struct, frozen=True):
     put_back: AskToPutBack | None = None
     hooks: SessionHooks | None = None
     """The hooks; None if there are none."""
+    telemetry: SessionTelemetry | None = None
+    """Sends spans; None if the settings do not ask for that."""
     cache: StateCache | None = None
     """Stores the state that the log leads to."""
 
@@ -150,6 +153,8 @@ class SessionParts:
         self.tools = tools
         if options.hooks is not None:
             options.hooks.follow(log, tools, self._show_hook)
+        if options.telemetry is not None:
+            options.telemetry.follow(log)
 
     def engine_state(self, phase: Phase, detail: str) -> EngineState:
         """Return the state of the engine as front ends show it."""

@@ -409,6 +409,7 @@ class _Builder:
                 calls=self.toolset.confinement.calls,
                 put_back=self.toolset.confinement.put_back,
                 hooks=self.toolset.hooks,
+                telemetry=self.toolset.telemetry,
                 host_of=self._request.models.host,
                 state=self.state,
                 tokens=self._tokens,

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import msgspec.structs
 
-from workbench.agent.agent_kinds import AgentKinds
+from workbench.agent.agent_kinds import AgentKind, AgentKinds
 from workbench.protocol.events import (
     ActionAbandoned,
     ActionAssessed,
@@ -303,6 +303,10 @@ class Delegates:
     def kinds(self) -> Mapping[str, str]:
         """The descriptions of the kinds of sub-agents, by name."""
         return {kind.name: kind.description for kind in self._kinds}
+
+    def kind_of(self, agent: str) -> AgentKind | None:
+        """Return the kind of the sub-agent with this name; None if it has none."""
+        return self._kinds.named(agent)
 
     def __call__(self, agent: str, task: str, max_steps: int) -> Delegated:
         """Let a sub-agent do the task, or resume the one that this call had; return the outcome when its run has

@@ -16,7 +16,7 @@ from workbench.agent.model_query import ModelCompletion
 from workbench.agent.skills import Skill, skills_of
 from workbench.config.container_settings import ASK
 from workbench.config.locations import Locations, private_directory
-from workbench.config.settings import ContainerSettings, Settings, read_container
+from workbench.config.settings import ContainerSettings, Settings, read_container, read_telemetry
 from workbench.errors import UsageError
 from workbench.llm.model import Model, ModelError
 from workbench.processes.launch import Launcher
@@ -33,6 +33,7 @@ from workbench.session.model_keys import SessionModels
 from workbench.session.session_names import state_directory
 from workbench.session.state import State
 from workbench.session.sub_agents import Delegates
+from workbench.telemetry.installation import INSTALL, MISSING, is_installed
 from workbench.tools.context import ToolContext
 from workbench.tools.delegate import NAME as DELEGATE
 from workbench.tools.execute_bash import OUTPUTS
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from workbench.session.actions.host_questions import HostQuestions
     from workbench.session.actions.mcp_questions import ServerQuestions
     from workbench.session.hooks import SessionHooks
+    from workbench.session.telemetry import SessionTelemetry
     from workbench.web.network import NetworkPolicy
 
 
@@ -142,12 +144,16 @@ class Toolset(msgspec.Struct, frozen=True):
     hooks: SessionHooks | None = None
     """The hooks of the session; None if there are none."""
     hook_notices: Sequence[str] = ()
+    telemetry: SessionTelemetry | None = None
+    """Sends spans of the session; None if the settings do not ask for that."""
+    telemetry_notices: Sequence[str] = ()
 
     @property
     def notices(self) -> Sequence[str]:
         """Lines for the user, shown when the session starts."""
         of_servers = self.servers.notices if self.servers else ()
-        return (*self.selection.notices, *of_servers, *self.confinement.notices, *self.hook_notices)
+        others = *self.confinement.notices, *self.hook_notices, *self.telemetry_notices
+        return (*self.selection.notices, *of_servers, *others)
 
     def before_call(self, update: UpdateTools | None) -> BeforeCall | None:
         """Return a function that waits for the container, and updates the tools of MCP servers and with `update`."""
@@ -220,9 +226,27 @@ def open_toolset(
         for name in [name for name, tool in tools.items() if not services.kind.offers(tool)]:
             del tools[name]
     skills = skills_of(workspace, [locations.skills])
-    return Toolset(
-        selection, tools, servers, questions, skills, confinement, directory, *_hooks(location, services, launchers[0])
+    hooks, telemetry = _hooks(location, services, launchers[0]), _telemetry(resources, location, services)
+    return Toolset(selection, tools, servers, questions, skills, confinement, directory, *hooks, *telemetry)
+
+
+def _telemetry(
+    resources: ExitStack, location: SessionLocation, services: ToolServices
+) -> tuple[SessionTelemetry | None, Sequence[str]]:
+    """Return what sends spans of a session, and a notice if its packages are missing; the spans of a sub-agent are made
+    from its parent's log.
+    """
+    if services.is_child or not read_telemetry(location.settings.telemetry).enabled:
+        return None, ()
+    from workbench.session.telemetry import SessionTelemetry
+
+    if not is_installed():
+        return None, (f"no spans are sent: {MISSING}; {INSTALL}",)
+    telemetry = SessionTelemetry(
+        location.settings, location.session_id, services.delegates.kind_of, has_user=services.has_user
     )
+    resources.callback(telemetry.close)
+    return telemetry, ()
 
 
 def _hooks(
