@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -132,6 +133,19 @@ def test_keys_of_the_user_and_other_sessions_are_hidden(shell: BashTool, sandbox
     done = bash(shell, f"cat ~/.ssh/id_ed25519 ~/.netrc {sandbox.locations.sessions}/other.session; ls -A ~/.ssh")
     assert "planted" not in done.output
     assert "id_ed25519\n" not in done.output.replace("No such file", "")
+
+
+def test_sessions_of_the_user_are_hidden_from_those_of_a_program_or_a_batch(boundary: Boundary, sandbox: User):
+    planted = sandbox.locations.sessions / "other.session"
+    planted.parent.mkdir(parents=True, exist_ok=True)
+    planted.write_text("planted")
+    elsewhere = replace(sandbox.locations, data=sandbox.home / "own", state=sandbox.home / "own/state-files")
+    inside = Sandbox(replace(boundary, locations=elsewhere))
+    try:
+        for shell in shell_in(inside, sandbox):
+            assert "planted" not in bash(shell, f"cat {planted}; echo read").output
+    finally:
+        inside.close()
 
 
 def test_there_is_no_network_without_a_proxy(shell: BashTool):

@@ -287,9 +287,13 @@ def _protected(workspace: Path, granted: Iterable[str]) -> ProtectedPaths:
 
 
 def hidden_paths(boundary: Boundary) -> list[str]:
-    """Return the real paths to hide: secrets, and the directories of `ohw` itself."""
-    where = boundary.locations
-    own = (where.config, where.data, where.state, where.runtime, os.environ.get("XDG_RUNTIME_DIR", ""))
+    """Return the real paths to hide: secrets, and the directories of `ohw` itself.
+
+    They include the user's own ones if the session has others, as those of a batch and of programs may.
+    """
+    usual = Locations.from_environment()
+    every = [(each.config, each.data, each.state, each.runtime) for each in (boundary.locations, usual)]
+    own = dict.fromkeys((*every[0], *every[1], os.environ.get("XDG_RUNTIME_DIR", "")))
     hidden = map(os.path.realpath, filter(None, (*map(str, own), *boundary.secrets)))
     return [*hidden, *secret_paths(boundary.home)]
 
