@@ -6,6 +6,7 @@ import concurrent.futures
 import queue
 import secrets
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -16,6 +17,7 @@ import msgspec
 from workbench.batch.attempt import AttemptOutcome, TaskAttempt
 from workbench.batch.attempt_files import Report, RunContext
 from workbench.batch.cluster import Cluster, SchedulerTurns, is_lost
+from workbench.batch.progress import RunningAttempt
 from workbench.batch.results import Results
 from workbench.batch.run_directory import RunDirectory, RunOptions
 from workbench.errors import WorkbenchError
@@ -57,7 +59,7 @@ class BatchRun:
         self._context = msgspec.json.encode(context)
         self._ended: queue.SimpleQueue[tuple[TaskAttempt, Any]] = queue.SimpleQueue()
         self._is_stopped = threading.Event()
-        self.running: dict[str, TaskAttempt] = {}
+        self.running: dict[str, RunningAttempt] = {}
         """The attempts that were handed out, by their keys."""
         self.cost = 0.0
         """What the attempts of this run have cost so far, in US dollars."""
@@ -111,7 +113,7 @@ class BatchRun:
         return len(self.running) < (min(slots, self._max_parallel) if self._max_parallel else slots)
 
     def _start(self, attempt: TaskAttempt) -> None:
-        self.running[attempt.key] = attempt
+        self.running[attempt.key] = RunningAttempt(attempt, time.monotonic())
         name = f"ohw-{self._name}-{attempt.key}"
         future = self._cluster.submit(msgspec.json.encode(attempt), self._context, self._turns, name)
         future.add_done_callback(lambda done: self._ended.put((attempt, done)))

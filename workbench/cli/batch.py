@@ -70,15 +70,14 @@ def batch(arguments: Namespace) -> int:
 def _carry_out(run: BatchRun, attempts: Sequence[TaskAttempt], results: Results, arguments: Namespace) -> int:
     """Run the attempts, printing a line about each that ends; return the exit code."""
     from workbench.batch.attempt import BROKEN
-    from workbench.batch.progress import outcome_line
 
     outcomes: list[AttemptOutcome] = []
+    with _shown(run, len(attempts), as_json=arguments.json) as show, _interruptible(run) as signals:
 
-    def on_outcome(outcome: AttemptOutcome) -> None:
-        outcomes.append(outcome)
-        print_line(outcome_line(outcome, as_json=arguments.json))
+        def on_outcome(outcome: AttemptOutcome) -> None:
+            outcomes.append(outcome)
+            show(outcome)
 
-    with _interruptible(run) as signals:
         run.run(attempts, results, on_outcome)
     remaining = len(attempts) - sum(each.ending != "interrupted" for each in outcomes)
     if remaining:
@@ -185,6 +184,27 @@ def _turns(arguments: Namespace) -> Callable[[str], SchedulerTurns | None]:
         return SchedulerTurns(nonce, rates) if rates else None
 
     return turns
+
+
+@contextmanager
+def _shown(run: BatchRun, total: int, *, as_json: bool) -> Iterator[Callable[[AttemptOutcome], None]]:
+    """Yield a function that shows an outcome: in a view that changes in place if stdout is a terminal, or as a line."""
+    from workbench.batch.progress import Progress, outcome_line
+
+    if as_json or not sys.stdout.isatty() or os.environ.get("TERM", "dumb") == "dumb":
+        yield lambda outcome: print_line(outcome_line(outcome, as_json=as_json))
+        return
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    progress, console = Progress(total, run.running), Console(highlight=False)
+
+    def view() -> Text:
+        return Text("\n".join(progress.lines(console.width)), no_wrap=True)
+
+    with Live(get_renderable=view, console=console, refresh_per_second=4, redirect_stderr=True):
+        yield progress.add
 
 
 @contextmanager
