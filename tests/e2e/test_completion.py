@@ -17,7 +17,7 @@ from tests.sandbox import Sandbox
 from tests.system_packages import found_or_installed
 from workbench import __version__
 from workbench.cli.arguments import SHELLS, parser_of
-from workbench.cli.command_help import COMMANDS
+from workbench.cli.command_help import COMMANDS, SUB_COMMANDS
 from workbench.cli.completion import parser_with_values
 from workbench.config.setting_kinds import declared
 from workbench.config.settings import Profile
@@ -114,13 +114,13 @@ def test_every_command_is_offered_with_what_it_does(user: Sandbox):
     assert offers(user, "ohw ") == COMMANDS
 
 
-@pytest.mark.parametrize("command", ["", *COMMANDS])
+@pytest.mark.parametrize("command", ["", *COMMANDS, *SUB_COMMANDS])
 def test_every_option_is_offered(user: Sandbox, command: str):
     options = {option for action in parser_of(command)._actions for option in action.option_strings}
     assert offers(user, f"ohw {command} -".replace("  ", " ")).keys() == options
 
 
-@pytest.mark.parametrize("command", ["", *COMMANDS])
+@pytest.mark.parametrize("command", ["", *COMMANDS, *SUB_COMMANDS])
 def test_every_argument_with_a_value_has_something_that_completes_it(command: str):
     """An argument that nothing is known about, not even that it is free text, raises a KeyError."""
     actions = [action for action in parser_with_values(command)._actions if action.nargs != 0]

@@ -13,7 +13,7 @@ from workbench.lazy_pattern import lazy_pattern
 from workbench.suggest import near
 from workbench.text import counted
 
-_ID: Final = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_ID: Final = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 _AMOUNTS: Final = ("max_steps", "max_tokens", "max_cost", "minutes")
 _FIELD: Final = lazy_pattern(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -28,7 +28,7 @@ class TaskSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     workspace: str = ""
     """A directory, a tar archive, or the URL of a git repository; relative to the task file. Empty for an empty one."""
     revision: str = ""
-    """The git revision to check out; without one, a directory is copied as it is."""
+    """The git revision to check out, with its history and nothing later; a directory without one is copied as it is."""
     image: str = ""
     """The container image that commands run in."""
     image_path: str = ""
@@ -96,7 +96,7 @@ def _check_type(name: str, value: Any) -> None:
 def _check(task: TaskSpec) -> None:
     """Raise InvalidTask if a value cannot be used."""
     for field, is_wrong, reason in (
-        ("id", not _ID.fullmatch(task.id), f"{task.id!r} must be 1 to 100 letters, digits, and . _ - after the first"),
+        ("id", not _ID.fullmatch(task.id), f"{task.id!r} must be 1 to 200 letters, digits, and . _ - after the first"),
         ("prompt", not task.prompt.strip(), "there is none, in the row or with --prompt"),
         ("mode", task.mode not in ("", *MODES), f"{task.mode!r} is none of {', '.join(MODES)}"),
         ("image_path", bool(task.image_path) and not task.image, "it needs an image"),

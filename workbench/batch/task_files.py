@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from workbench.batch.swe_bench import is_swe_bench, swe_bench_row
 from workbench.batch.task import InvalidTask, TaskProblem, TaskSpec, check_unique, refuse, task_of
 from workbench.errors import UsageError
 from workbench.text import visible_path
@@ -21,8 +22,8 @@ _URLS: Final = ("https://", "http://", "ssh://", "git://", "file://")
 def read_tasks(source: str, stdin: str | None = None, template: str = "") -> list[TaskSpec]:
     """Return the tasks of a file or directory, or of the text of standard input if the source is `-`.
 
-    `template` is the prompt of tasks without one. Relative workspaces are made absolute. Raises UsageError, which names
-    the line and field of each problem, if there is any.
+    Rows of SWE-bench are tasks too. `template` is the prompt of tasks without one. Relative workspaces are made
+    absolute. Raises UsageError, which names the line and field of each problem, if there is any.
     """
     path = Path(source).expanduser()
     base = Path.cwd() if stdin is not None else path.absolute() if path.is_dir() else path.absolute().parent
@@ -33,7 +34,7 @@ def read_tasks(source: str, stdin: str | None = None, template: str = "") -> lis
             problems.append(row)
             continue
         try:
-            tasks.append((where, _located(task_of(row, template, default_id), base)))
+            tasks.append((where, _located(_task(row, template, default_id), base)))
         except InvalidTask as error:
             problems.append(TaskProblem(f"{where}, {error.field}" if error.field else where, error.reason))
     name = "standard input" if stdin is not None else visible_path(source)
@@ -41,6 +42,10 @@ def read_tasks(source: str, stdin: str | None = None, template: str = "") -> lis
     if not tasks:
         raise UsageError(f"there is no task in {name}")
     return [task for _, task in tasks]
+
+
+def _task(row: Any, template: str, default_id: str) -> TaskSpec:
+    return task_of(swe_bench_row(row, template)) if is_swe_bench(row) else task_of(row, template, default_id)
 
 
 def _rows(path: Path, stdin: str | None) -> Iterator[tuple[str, Any, str]]:

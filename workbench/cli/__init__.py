@@ -18,6 +18,7 @@ _FUNCTIONS = {
     "attach": "start:attach",
     "run": "start:run",
     "batch": "batch:batch",
+    "batch predictions": "batch_predictions:batch_predictions",
     "acp": "acp:acp",
     "serve": "serve:serve",
     "browser-tab": "serve:browser_tab",

@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Sequence
 
 from workbench import __version__
-from workbench.cli.batch_arguments import add_batch
-from workbench.cli.command_help import COMMANDS, FORMS, HIDDEN
+from workbench.cli.batch_arguments import add_batch, add_batch_predictions
+from workbench.cli.command_help import COMMANDS, FORMS, HIDDEN, SUB_COMMANDS
 from workbench.config.setting_kinds import Setting, declared
 from workbench.config.table import Settings
 from workbench.errors import UsageError
@@ -32,7 +32,17 @@ _ALMOST = 0.8
 _WITH_VALUE = frozenset(
     (
         *("--workspace", "--home", "--tool", "--path", "--env", "--header", "--type", "--format", "--check", "--from"),
-        *("--prompt", "--container-copy", "--patch", "--host", "--port", "--attempts", "--models", "--scheduler"),
+        *(
+            "--prompt",
+            "--container-copy",
+            "--patch",
+            "--host",
+            "--port",
+            "--attempts",
+            "--attempt",
+            "--models",
+            "--scheduler",
+        ),
         *("--max-parallel", "--rate", "--retry", "--output", "-o"),
     )
 )
@@ -42,10 +52,14 @@ _WITH_VALUE = frozenset(
 def parse(words: list[str]) -> tuple[str, argparse.Namespace]:
     """Remove the command from `words`; return it (empty if there is none) and the parsed arguments.
 
+    A command of two words, such as `batch predictions`, is returned with a space between them.
+
     Raises UsageError if the arguments are invalid, and SystemExit after `--help` or `--version`.
     """
     position = command_at(words)
-    command = words.pop(position) if position is not None else ""
+    command = command_in(words, position)
+    if position is not None:
+        del words[position : position + len(command.split())]
     url = _pop_url(words) if command in _REMOTE else ""
     parser = parser_of(command)
     arguments = parser.parse_intermixed_args(words) if command in _INTERMIXED else parser.parse_args(words)
@@ -96,6 +110,16 @@ def command_at(words: Sequence[str]) -> int | None:
     return None
 
 
+def command_in(words: Sequence[str], position: int | None) -> str:
+    """Return the command at an index that `command_at` has returned, with a second word if it has one; empty for
+    None.
+    """
+    if position is None:
+        return ""
+    both = " ".join(words[position : position + 2])
+    return both if both in SUB_COMMANDS else words[position]
+
+
 _RISK_LINES = """each line from stdin is one action:
   {"kind": "bash", "input": "rm -rf build"}
   {"kind": "typed", "input": {"program": "psql shop", "text": "drop table users;"}}
@@ -123,9 +147,9 @@ def parser_of(command: str) -> _Parser:
     else:
         parser = _Parser(
             f"ohw {command}",
-            description=(COMMANDS | HIDDEN)[command],
-            epilog=_RISK_LINES if command == "risk" else None,
-            formatter_class=shape if command == "risk" else argparse.HelpFormatter,
+            description=(COMMANDS | HIDDEN | SUB_COMMANDS)[command],
+            epilog=_RISK_LINES if command == "risk" else _sub_commands_of(command),
+            formatter_class=shape if command in ("risk", "batch") else argparse.HelpFormatter,
             allow_abbrev=False,
         )
         if command in _ARGUMENTS_OF:
@@ -136,6 +160,12 @@ def parser_of(command: str) -> _Parser:
     if command in ("", "demo", "resume", "attach"):
         parser.add_argument("--plain", action="store_true", help="plain line output (screen readers, dumb terminals)")
     return parser
+
+
+def _sub_commands_of(command: str) -> str | None:
+    """Return the list of the commands of two words that begin with this one; None if there are none."""
+    lines = [f"  ohw {name}  {text}" for name, text in SUB_COMMANDS.items() if name.startswith(f"{command} ")]
+    return "\n".join(["more commands:", *lines]) if lines else None
 
 
 def _add_arguments(parser: _Parser, command: str) -> None:
@@ -401,6 +431,7 @@ def _add_worktree(parser: _Parser) -> None:
 _ARGUMENTS_OF = {
     "attach": _add_attach,
     "batch": add_batch,
+    "batch predictions": add_batch_predictions,
     "blame": _add_blame,
     "browser-tab": _add_browser_tab,
     "completion": _add_completion,

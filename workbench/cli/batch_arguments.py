@@ -30,6 +30,13 @@ def add_batch(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print each outcome as a JSON line")
 
 
+def add_batch_predictions(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `ohw batch predictions` to its parser; `--model` is a setting's flag."""
+    parser.add_argument("run", metavar="RUN", help="directory of the run")
+    parser.add_argument("-o", "--output", metavar="FILE", help="output file (default: predictions.jsonl in RUN)")
+    parser.add_argument("--attempt", metavar="N", type=_positive, default=1, help="which attempt at each task (1)")
+
+
 def _positive(text: str) -> int:
     number = int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else 0
     if not number:

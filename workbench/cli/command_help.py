@@ -44,6 +44,10 @@ HIDDEN = {
     "browser-tab": "show a session in a tab of a browser, for which `ohw serve` runs this",
 }
 """Commands that other programs run, and that `ohw --help` does not list."""
+SUB_COMMANDS = {
+    "batch predictions": "write the patches of a run as the predictions that SWE-bench evaluates",
+}
+"""Commands of two words, which have arguments of their own."""
 FORMS = {
     "markdown": "a transcript for issues and notes",
     "html": "a transcript as one HTML page; with --at it starts with a picture of the screen",

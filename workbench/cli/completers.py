@@ -189,7 +189,7 @@ def worktrees(_: str, arguments: argparse.Namespace) -> Offers:
 
 _FREE_TEXT = (
     *("PROMPT", "COMMAND", "TEXT", "NOTE", "WORDS", "EVENT", "SEQ", "CxR", "N", "DATE", "HASH"),
-    *("NAME=VALUE", "NAME:VALUE", "IMAGE", "URL", "HOST", "PORT"),
+    *("NAME=VALUE", "NAME:VALUE", "IMAGE", "URL", "HOST", "PORT", "ADDRESS", "A,B", "MODEL=N/min"),
 )
 _BY_METAVAR: Mapping[str, Completer] = {
     **dict.fromkeys(_FREE_TEXT, nothing),
@@ -198,6 +198,8 @@ _BY_METAVAR: Mapping[str, Completer] = {
     "FILE[:FROM-TO]": paths,
     "ID": session_ids,
     "PATH": paths,
+    "RUN": directories,
+    "TASKS": paths,
 }
 _BY_COMMAND: Mapping[tuple[str, str], Completer] = {
     ("", "prompt"): lambda *_: COMMANDS,

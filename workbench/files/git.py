@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -275,7 +275,10 @@ def _switched_off(entries: Sequence[tuple[str, str, str]]) -> dict[str, str]:
 
 
 def clone(origin: str, directory: Path, revision: str = "", timeout: float = 1_800.0) -> GitAnswer:
-    """Clone a repository that the user names into an empty directory, and check out the revision or the default branch.
+    """Clone a repository that the user names into an empty directory, and check out the default branch.
+
+    With a revision, which is any commit of the repository, the clone contains only that commit, its history and the
+    tags in there: whoever works in it cannot look up what came later. It has no remote.
 
     Unlike `run_git`, this uses the user's settings and credentials, for whose server it is; it never asks for any.
     Hooks do not run. Failures are in the answer.
@@ -289,17 +292,44 @@ def clone(origin: str, directory: Path, revision: str = "", timeout: float = 1_8
     def call(*words: str) -> GitAnswer:
         return _call([git, *words], directory, environment, b"", timeout)
 
+    if revision:
+        return _clone_at(call, origin, directory, revision)
     answer = call("clone", "--quiet", "--no-checkout", "--", origin, ".")
-    if not answer.ok or not revision:
-        return answer if not answer.ok else call("checkout", "--quiet", "--detach")
-    commit = f"{revision}^{{commit}}"
-    if not call("rev-parse", "--quiet", "--verify", commit).ok:
-        # A commit that is on no branch, such as that of a pull request, is not in a clone.
-        answer = call("fetch", "--quiet", "origin", revision)
-        commit = "FETCH_HEAD"
-    return call("checkout", "--quiet", "--detach", commit) if answer.ok else answer
+    return call("checkout", "--quiet", "--detach") if answer.ok else answer
 
 
+def _clone_at(call: Callable[..., GitAnswer], origin: str, directory: Path, revision: str) -> GitAnswer:
+    """Clone one revision with its history; `call` runs git in the directory."""
+    answer = call("init", "--quiet", "--template=")
+    if answer.ok:
+        answer = call("fetch", *_OF_FETCH, "--", origin, f"{revision}:{_FETCHED}")
+        if not answer.ok:
+            complete = directory.with_name(f"{directory.name}.complete")
+            answer = _fetch_from_complete(call, origin, complete, revision)
+            shutil.rmtree(complete, ignore_errors=True)
+    if answer.ok:
+        answer = call("checkout", "--quiet", "--detach", _FETCHED)
+    if answer.ok:
+        # HEAD keeps the commit, and the file would name the repository that has what came later.
+        answer = call("update-ref", "-d", _FETCHED)
+        (directory / ".git/FETCH_HEAD").unlink(missing_ok=True)
+    return answer
+
+
+def _fetch_from_complete(call: Callable[..., GitAnswer], origin: str, complete: Path, revision: str) -> GitAnswer:
+    """Fetch a revision that only a complete clone can resolve: an abbreviated hash, or one such as `v1.0~3`."""
+    answer = call("clone", "--quiet", "--no-checkout", "--", origin, str(complete))
+    if not answer.ok:
+        return answer
+    commit = ("rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
+    answer = call("-C", str(complete), *commit)
+    if not answer.ok:
+        return answer
+    return call("fetch", *_OF_FETCH, "--", str(complete), f"{answer.output.decode().splitlines()[-1]}:{_FETCHED}")
+
+
+_FETCHED = "refs/ohw/revision"
+_OF_FETCH = ("--quiet", "--update-shallow")
 _OF_CLONE: Mapping[str, str] = {
     "core.hooksPath": os.devnull,
     "core.askPass": "false",

@@ -1,0 +1,64 @@
+"""A row of SWE-bench with an image: the agent works in the image's code, and its prediction applies there."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.batch.runs import run_batch, write_tasks
+from tests.containers.images import BASH, BUSYBOX
+from tests.sandbox import Sandbox as User
+from tests.sandbox import bash, finish
+
+NAME = "localhost/sweb.eval.x86_64.calc_1776_calc-1"
+
+
+def git(directory: Path, *words: str) -> None:
+    who = ("-c", "user.name=x", "-c", "user.email=x@example.invalid")
+    subprocess.run(["git", *who, *words], cwd=directory, check=True, capture_output=True)
+
+
+@pytest.fixture(scope="module")
+def testbed(podman: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Yield the code of an image that has it in /testbed, as those of SWE-bench have."""
+    tree = tmp_path_factory.mktemp("image")
+    for each in ("bin", "etc", "root", "tmp", "testbed"):
+        (tree / each).mkdir()
+    (tree / "etc/passwd").write_text("root:x:0:0::/root:/bin/sh\n")
+    shutil.copy(BASH, tree / "bin/bash")
+    shutil.copy(BUSYBOX, tree / "bin/busybox")
+    for applet in ("cat", "sed", "sh", "ls"):
+        (tree / "bin" / applet).symlink_to("busybox")
+    (tree / "testbed/add.sh").write_text("echo $(($1 - $2))\n")
+    git(tree / "testbed", "init", "--quiet")
+    git(tree / "testbed", "add", "--all")
+    git(tree / "testbed", "commit", "--quiet", "-m", "SWE-bench")
+    archive = tree.parent / "image.tar"
+    with tarfile.open(archive, "w") as tar:
+        tar.add(tree, ".")
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in podman.items():
+            patch.setenv(name, value)
+        subprocess.run(["podman", "import", str(archive), NAME], check=True, capture_output=True)
+        yield tree / "testbed"
+        subprocess.run(["podman", "rmi", "-f", NAME], capture_output=True)
+
+
+def test_a_row_is_solved_in_its_image(user: User, testbed: Path):
+    columns = {"instance_id": "calc__calc-1", "repo": "calc/calc", "base_commit": "a" * 40, "image_name": NAME}
+    tasks = write_tasks(user, {**columns, "problem_statement": "3 1 is 2", "patch": "+the solution"})
+    model = user.script(bash("sed -i 's/ - / + /' /testbed/add.sh && sh add.sh 3 1 > result"), finish())
+    done = run_batch(user, tasks, "-o", "run", "--models", model, "--mode", "high")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert user.command("batch", "predictions", "run").returncode == 0
+    prediction = json.loads((user.project / "run/predictions.jsonl").read_text())
+    (user.home / "one.patch").write_text(prediction["model_patch"])
+    git(testbed, "apply", str(user.home / "one.patch"))
+    assert (testbed / "add.sh").read_text() == "echo $(($1 + $2))\n"
+    assert (testbed / "result").read_text() == "4\n", "the commands ran in the image"
