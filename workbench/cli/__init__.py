@@ -18,6 +18,8 @@ _FUNCTIONS = {
     "attach": "start:attach",
     "run": "start:run",
     "batch": "batch:batch",
+    "batch report": "batch_report:report",
+    "batch diff": "batch_report:diff",
     "acp": "acp:acp",
     "serve": "serve:serve",
     "browser-tab": "serve:browser_tab",

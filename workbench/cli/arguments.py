@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Sequence
 
 from workbench import __version__
-from workbench.cli.batch_arguments import add_batch
-from workbench.cli.command_help import COMMANDS, FORMS, HIDDEN
+from workbench.cli.batch_arguments import add_batch, add_diff, add_report
+from workbench.cli.command_help import COMMANDS, FORMS, HIDDEN, SUBCOMMANDS
 from workbench.config.setting_kinds import Setting, declared
 from workbench.config.table import Settings
 from workbench.errors import UsageError
@@ -23,7 +23,7 @@ _EPILOG += '\n\nUse `ohw -- demo` to send "demo" as a message. `ohw COMMAND --he
 SHELLS = ("bash", "zsh", "fish")
 """The shells that `ohw completion` supports."""
 _MCP = ("list", "add", "test", "login", "logout", "changes", "approve", "remove")
-_INTERMIXED = frozenset(("batch", "rewind", "fork", "replay", "sandbox"))
+_INTERMIXED = frozenset(("batch", "batch diff", "batch report", "rewind", "fork", "replay", "sandbox"))
 """Commands whose options may be mixed with their positional arguments."""
 _REMOTE = frozenset(("", "resume", "attach", "run", "demo"))
 """Commands that accept the URL of a directory on another machine, if only to say that they do not work there."""
@@ -44,8 +44,9 @@ def parse(words: list[str]) -> tuple[str, argparse.Namespace]:
 
     Raises UsageError if the arguments are invalid, and SystemExit after `--help` or `--version`.
     """
-    position = command_at(words)
-    command = words.pop(position) if position is not None else ""
+    span = command_span(words)
+    command = " ".join(words[span])
+    del words[span]
     url = _pop_url(words) if command in _REMOTE else ""
     parser = parser_of(command)
     arguments = parser.parse_intermixed_args(words) if command in _INTERMIXED else parser.parse_args(words)
@@ -77,8 +78,8 @@ def _check_misspelled(prompt: str) -> None:
             )
 
 
-def command_at(words: Sequence[str]) -> int | None:
-    """Return the index of the command in `words`, or None if there is none.
+def command_span(words: Sequence[str]) -> slice:
+    """Return where the command is in `words`: one word, two if the next one makes it a sub-command, or none.
 
     The command is the first word that is neither an option, nor an option's value, nor a URL, provided that it is the
     name of a command.
@@ -86,14 +87,16 @@ def command_at(words: Sequence[str]) -> int | None:
     skip, with_value = False, _WITH_VALUE.union(each.flag for each in settings_with_flags())
     for index, word in enumerate(words):
         if word == "--":
-            return None
+            break
         if skip or word.startswith("-"):
             skip = not skip and word in with_value
             continue
         if word.startswith("ssh://"):
             continue
-        return index if word in COMMANDS or word in HIDDEN else None
-    return None
+        if word in COMMANDS or word in HIDDEN:
+            return slice(index, index + 1 + (" ".join(words[index : index + 2]) in SUBCOMMANDS))
+        break
+    return slice(0, 0)
 
 
 _RISK_LINES = """each line from stdin is one action:
@@ -121,11 +124,12 @@ def parser_of(command: str) -> _Parser:
         parser.add_argument("--version", action="version", version=f"ohw {__version__}")
         _add_copy(parser)
     else:
+        epilog = _epilog_of(command)
         parser = _Parser(
             f"ohw {command}",
-            description=(COMMANDS | HIDDEN)[command],
-            epilog=_RISK_LINES if command == "risk" else None,
-            formatter_class=shape if command == "risk" else argparse.HelpFormatter,
+            description=(COMMANDS | SUBCOMMANDS | HIDDEN)[command],
+            epilog=epilog,
+            formatter_class=shape if epilog else argparse.HelpFormatter,
             allow_abbrev=False,
         )
         if command in _ARGUMENTS_OF:
@@ -136,6 +140,14 @@ def parser_of(command: str) -> _Parser:
     if command in ("", "demo", "resume", "attach"):
         parser.add_argument("--plain", action="store_true", help="plain line output (screen readers, dumb terminals)")
     return parser
+
+
+def _epilog_of(command: str) -> str | None:
+    """Return what the help of a command ends with: its input, or its sub-commands."""
+    if command == "risk":
+        return _RISK_LINES
+    lines = [f"  ohw {name:<16}{text}" for name, text in SUBCOMMANDS.items() if name.startswith(f"{command} ")]
+    return "\n".join(["commands:", *lines]) if lines else None
 
 
 def _add_arguments(parser: _Parser, command: str) -> None:
@@ -401,6 +413,8 @@ def _add_worktree(parser: _Parser) -> None:
 _ARGUMENTS_OF = {
     "attach": _add_attach,
     "batch": add_batch,
+    "batch diff": add_diff,
+    "batch report": add_report,
     "blame": _add_blame,
     "browser-tab": _add_browser_tab,
     "completion": _add_completion,
