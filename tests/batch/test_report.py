@@ -168,7 +168,7 @@ def test_page_is_inert_whatever_the_names_are():
     assert tags.tags.isdisjoint({"script", "a", "img", "iframe", "object", "link"})
     assert "default-src 'none'" in page
     assert "&lt;script&gt;alert(1)" in page
-    assert page.isprintable() or not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u202e]", page)
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u202e]", page)
 
 
 def test_charts_are_well_formed_and_show_each_model():

@@ -15,7 +15,7 @@ def document_of_comparison(comparison: RunComparison) -> ReportDocument:
     summary = [f"{counted(comparison.tasks, 'task')} in both runs."]
     if comparison.checked < comparison.tasks:
         without = counted(comparison.tasks - comparison.checked, "task")
-        summary.append(f"{without} without a check in both runs: nothing shows whether they are solved.")
+        summary.append(f"{without} without a check in at least one run, so nothing shows whether it got better.")
     if comparison.tasks and not comparison.models:
         summary.append("No model is in both runs: all attempts at a task are compared, with whatever model.")
     title = f"Batch {comparison.before} → {comparison.now}"
