@@ -18,6 +18,7 @@ import pytest
 
 AREAS = (
     "agent",
+    "batch/test_statistics.py",
     "contracts",
     "diff",
     "export/test_transcript.py",

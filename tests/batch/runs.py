@@ -75,7 +75,7 @@ class DaskCluster:
     @property
     def url(self) -> str:
         """The URL for `--scheduler`."""
-        wait_for(self._file.exists, "the scheduler")
+        wait_for(lambda: self._file.exists() and self._file.read_text().strip().endswith("}"), "the scheduler")
         return str(json.loads(self._file.read_text())["address"])
 
     def add_worker(self) -> None:

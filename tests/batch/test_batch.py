@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import signal
+import socket
+import ssl
 import subprocess
 import threading
 import time
 from pathlib import Path
 
 import msgspec
+import psutil
 import pytest
 
 from tests.batch.runs import (
@@ -214,3 +218,35 @@ def test_worker_without_the_directory_returns_its_files(local_sandbox: Sandbox, 
     assert b"+made" in report.files[report.outcome.patch]
     assert report.files[f"sessions/{report.outcome.session}.session"].startswith(b"SQLite format 3")
     assert not [each for each in context.local_data.rglob("*") if each.is_file() and b"+made" in each.read_bytes()]
+
+
+def test_no_other_process_can_connect_to_the_workers_on_this_machine(sandbox: Sandbox):
+    tasks = write_tasks(sandbox, task(1, mode="high"))
+    with start_batch(sandbox, tasks, "-o", "run", "--model", sandbox.script(SLOW, FINISH)) as client:
+        wait_for(lambda: _running(sandbox, "sleep 30"), "the command to run")
+        listening = [
+            each.laddr
+            for process in (psutil.Process(client.pid), *psutil.Process(client.pid).children(recursive=True))
+            for each in process.net_connections("tcp")
+            if each.status == psutil.CONN_LISTEN
+        ]
+        assert {each.ip for each in listening} == {"127.0.0.1"}
+        for each in listening:
+            assert b"200 OK" not in _answer(each.port, tls=False)
+            assert _answer(each.port, tls=True) == b""
+        for _ in range(2):
+            client.send_signal(signal.SIGINT)
+            time.sleep(0.5)
+        assert client.wait(30) == 130
+
+
+def _answer(port: int, *, tls: bool) -> bytes:
+    """Return what a port answers to somebody without a certificate, over TLS or without it."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 5) as connection:
+        connection.settimeout(5)
+        with context.wrap_socket(connection) if tls else connection as channel:
+            channel.sendall(b"GET /info/main/workers.html HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            return channel.recv(1000)
+    return b""

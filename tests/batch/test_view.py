@@ -23,7 +23,7 @@ def test_view_changes_in_place_and_ends_with_all_outcomes(sandbox: Sandbox):
     model = sandbox.script(WRITE, FINISH)
     tasks = write_tasks(sandbox, *(task(number, check="false" if number == 3 else "true") for number in range(8)))
     arguments = ["batch", tasks, "-o", "run", "--model", model, "--sandbox", "off", "--max-parallel", "2"]
-    with Terminal(arguments, 80, 24, {**sandbox.env, **QUICK}, cwd=sandbox.project) as terminal:
+    with Terminal(arguments, 200, 24, {**sandbox.env, **QUICK}, cwd=sandbox.project) as terminal:
         terminal.wait_for("8 of 8")
         text = terminal.wait_for("check: exit code 1")
         assert terminal.wait_exit() == 0

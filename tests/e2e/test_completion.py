@@ -17,7 +17,7 @@ from tests.sandbox import Sandbox
 from tests.system_packages import found_or_installed
 from workbench import __version__
 from workbench.cli.arguments import SHELLS, parser_of
-from workbench.cli.command_help import COMMANDS, SUB_COMMANDS
+from workbench.cli.command_help import COMMANDS, SUBCOMMANDS
 from workbench.cli.completion import parser_with_values
 from workbench.config.setting_kinds import declared
 from workbench.config.settings import Profile
@@ -99,6 +99,8 @@ def completed(shell: pexpect.spawn, typed: str) -> str:
         ("ohw config set models.fast.ca", "ohw config set models.fast.calls"),
         ("ohw config set terminal.keymap vi", "ohw config set terminal.keymap vim"),
         ("ohw import my", "ohw import my notes.md"),
+        ("ohw batch rep", "ohw batch report"),
+        ("ohw batch report --mark", "ohw batch report --markdown"),
     ],
 )
 def test_tab_completes_after_the_line_of_the_guide(shell: pexpect.spawn, typed: str, line: str):
@@ -114,13 +116,13 @@ def test_every_command_is_offered_with_what_it_does(user: Sandbox):
     assert offers(user, "ohw ") == COMMANDS
 
 
-@pytest.mark.parametrize("command", ["", *COMMANDS, *SUB_COMMANDS])
+@pytest.mark.parametrize("command", ["", *COMMANDS, *SUBCOMMANDS])
 def test_every_option_is_offered(user: Sandbox, command: str):
     options = {option for action in parser_of(command)._actions for option in action.option_strings}
     assert offers(user, f"ohw {command} -".replace("  ", " ")).keys() == options
 
 
-@pytest.mark.parametrize("command", ["", *COMMANDS, *SUB_COMMANDS])
+@pytest.mark.parametrize("command", ["", *COMMANDS, *SUBCOMMANDS])
 def test_every_argument_with_a_value_has_something_that_completes_it(command: str):
     """An argument that nothing is known about, not even that it is free text, raises a KeyError."""
     actions = [action for action in parser_with_values(command)._actions if action.nargs != 0]
@@ -143,6 +145,9 @@ def test_every_argument_with_a_value_has_something_that_completes_it(command: st
         ("ohw --workspace ~/../pro", {"~/../project/"}),
         ("ohw import ", {"my notes.md", "sub dir/"}),
         ("ohw import .", {".hidden"}),
+        ("ohw batch ", {"report", "diff", "predictions", "my notes.md", "sub dir/"}),
+        ("ohw batch report ", {"sub dir/"}),
+        ("ohw batch diff one ", {"sub dir/"}),
         ("ohw config set mode ", {"plan", "ask", "medium", "edits", "high", "never"}),
         ("ohw config set terminal.bell ", {"yes", "no"}),
         ("ohw config set model ", {"fast"}),

@@ -11,7 +11,7 @@ import pytest
 from tests.sandbox import Sandbox
 from tests.system_packages import found_or_installed
 from workbench.cli.arguments import parser_of
-from workbench.cli.command_help import COMMANDS, SUB_COMMANDS
+from workbench.cli.command_help import COMMANDS, SUBCOMMANDS
 from workbench.config.setting_kinds import declared
 from workbench.config.settings import Settings
 
@@ -34,7 +34,7 @@ def rendered(viewer: str, sandbox: Sandbox) -> str:
 
 def test_page_has_every_command_option_and_variable(rendered: str):
     words = set(re.findall(r"[\w-]+", rendered))
-    for command in ("", *COMMANDS, *SUB_COMMANDS):
+    for command in ("", *COMMANDS, *SUBCOMMANDS):
         assert not command or f"ohw {command}\n" in rendered
         options = {option for action in parser_of(command)._actions for option in action.option_strings}
         assert options - words <= {"-h", "--help"}, command

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import dask
 import distributed
-from distributed import Client, Future, LocalCluster, Lock, Variable, Worker, get_client, get_worker
+from distributed import Client, Future, LocalCluster, Lock, Security, Variable, Worker, get_client, get_worker
 
 from workbench import __version__
 from workbench.batch.worker import end_attempts, forget_run, run_attempt, version_of_worker
@@ -24,12 +24,17 @@ _OPTIONS: Final = {
     "distributed.worker.daemon": False,  # attempts start processes
     "distributed.comm.timeouts.connect": f"{_CONNECT_SECONDS}s",
     "distributed.admin.low-level-log-length": 100,
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
+    "distributed.nanny.http.routes": [],
     "distributed.worker.memory.target": False,
     "distributed.worker.memory.spill": False,
     "distributed.worker.memory.pause": False,
     "distributed.worker.memory.terminate": False,
 }
-"""What differs from dask's defaults: workers may be lost often, and memory that tools use is not data to spill."""
+"""What differs from dask's defaults: workers may be lost often, memory that tools use is not data to spill, and no web
+server shows anything.
+"""
 
 
 class Cluster:
@@ -70,7 +75,11 @@ class Cluster:
 
 @contextmanager
 def local_cluster(workers: int) -> Iterator[Cluster]:
-    """Yield a cluster of processes on this machine, which end with this process."""
+    """Yield a cluster of processes on this machine, which end with this process.
+
+    Whoever can connect to a worker can run code in it, also an agent's command or another user. So all connections need
+    a certificate that only these processes have.
+    """
     with dask.config.set(_OPTIONS):
         logging.getLogger("distributed").setLevel(logging.CRITICAL)
         with (
@@ -78,7 +87,9 @@ def local_cluster(workers: int) -> Iterator[Cluster]:
                 n_workers=workers,
                 threads_per_worker=1,
                 processes=True,
-                dashboard_address=None,
+                security=Security.temporary(),
+                protocol="tls",
+                scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
                 silence_logs=logging.CRITICAL,
             ) as cluster,
             Client(cluster) as client,

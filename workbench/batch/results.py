@@ -78,14 +78,14 @@ def read_outcomes(path: Path) -> list[AttemptOutcome]:
     if not path.exists():
         return []
     try:
-        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
             # A run that is just starting has created the file, and not yet the table.
             has_table = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'attempts'").fetchone()
             query = f"SELECT {_NAMES} FROM attempts ORDER BY task, model, attempt"
             rows = connection.execute(query).fetchall() if has_table else []
-    except sqlite3.Error as error:
+        return list(map(_outcome, rows))
+    except (sqlite3.Error, msgspec.ValidationError) as error:
         raise WorkbenchError(f"{visible_path(str(path))} cannot be read: {error}") from None
-    return list(map(_outcome, rows))
 
 
 def _outcome(row: Iterable[Any]) -> AttemptOutcome:

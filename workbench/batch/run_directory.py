@@ -88,10 +88,14 @@ class RunDirectory:
 
     def open(self) -> Self:
         """Hold the directory of an earlier run. Raises UsageError if there is none, or another client holds it."""
-        if not self.exists:
-            raise UsageError(f"there is no run in {self._name}")
+        self.check()
         self._hold()
         return self
+
+    def check(self) -> None:
+        """Raise UsageError if this is not the directory of a run; any number of programs may read one."""
+        if not self.exists:
+            raise UsageError(f"there is no run in {self._name}")
 
     def forget(self, key: str, outcome: AttemptOutcome | None) -> None:
         """Prepare the repetition of an attempt: what it left before is deleted. Raises WorkbenchError."""

@@ -19,6 +19,8 @@ _FUNCTIONS = {
     "run": "start:run",
     "batch": "batch:batch",
     "batch predictions": "batch_predictions:batch_predictions",
+    "batch report": "batch_report:report",
+    "batch diff": "batch_report:diff",
     "acp": "acp:acp",
     "serve": "serve:serve",
     "browser-tab": "serve:browser_tab",

@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Sequence
 
 from workbench import __version__
-from workbench.cli.batch_arguments import add_batch, add_batch_predictions
-from workbench.cli.command_help import COMMANDS, FORMS, HIDDEN, SUB_COMMANDS
+from workbench.cli.batch_arguments import add_batch, add_batch_predictions, add_diff, add_report
+from workbench.cli.command_help import COMMANDS, FORMS, HIDDEN, SUBCOMMANDS
 from workbench.config.setting_kinds import Setting, declared
 from workbench.config.table import Settings
 from workbench.errors import UsageError
@@ -23,7 +23,7 @@ _EPILOG += '\n\nUse `ohw -- demo` to send "demo" as a message. `ohw COMMAND --he
 SHELLS = ("bash", "zsh", "fish")
 """The shells that `ohw completion` supports."""
 _MCP = ("list", "add", "test", "login", "logout", "changes", "approve", "remove")
-_INTERMIXED = frozenset(("batch", "rewind", "fork", "replay", "sandbox"))
+_INTERMIXED = frozenset(("batch", "batch diff", "batch report", "rewind", "fork", "replay", "sandbox"))
 """Commands whose options may be mixed with their positional arguments."""
 _REMOTE = frozenset(("", "resume", "attach", "run", "demo"))
 """Commands that accept the URL of a directory on another machine, if only to say that they do not work there."""
@@ -56,10 +56,9 @@ def parse(words: list[str]) -> tuple[str, argparse.Namespace]:
 
     Raises UsageError if the arguments are invalid, and SystemExit after `--help` or `--version`.
     """
-    position = command_at(words)
-    command = command_in(words, position)
-    if position is not None:
-        del words[position : position + len(command.split())]
+    span = command_span(words)
+    command = " ".join(words[span])
+    del words[span]
     url = _pop_url(words) if command in _REMOTE else ""
     parser = parser_of(command)
     arguments = parser.parse_intermixed_args(words) if command in _INTERMIXED else parser.parse_args(words)
@@ -91,8 +90,8 @@ def _check_misspelled(prompt: str) -> None:
             )
 
 
-def command_at(words: Sequence[str]) -> int | None:
-    """Return the index of the command in `words`, or None if there is none.
+def command_span(words: Sequence[str]) -> slice:
+    """Return where the command is in `words`: one word, two if the next one makes it a sub-command, or none.
 
     The command is the first word that is neither an option, nor an option's value, nor a URL, provided that it is the
     name of a command.
@@ -100,24 +99,16 @@ def command_at(words: Sequence[str]) -> int | None:
     skip, with_value = False, _WITH_VALUE.union(each.flag for each in settings_with_flags())
     for index, word in enumerate(words):
         if word == "--":
-            return None
+            break
         if skip or word.startswith("-"):
             skip = not skip and word in with_value
             continue
         if word.startswith("ssh://"):
             continue
-        return index if word in COMMANDS or word in HIDDEN else None
-    return None
-
-
-def command_in(words: Sequence[str], position: int | None) -> str:
-    """Return the command at an index that `command_at` has returned, with a second word if it has one; empty for
-    None.
-    """
-    if position is None:
-        return ""
-    both = " ".join(words[position : position + 2])
-    return both if both in SUB_COMMANDS else words[position]
+        if word in COMMANDS or word in HIDDEN:
+            return slice(index, index + 1 + (" ".join(words[index : index + 2]) in SUBCOMMANDS))
+        break
+    return slice(0, 0)
 
 
 _RISK_LINES = """each line from stdin is one action:
@@ -145,11 +136,12 @@ def parser_of(command: str) -> _Parser:
         parser.add_argument("--version", action="version", version=f"ohw {__version__}")
         _add_copy(parser)
     else:
+        epilog = _epilog_of(command)
         parser = _Parser(
             f"ohw {command}",
-            description=(COMMANDS | HIDDEN | SUB_COMMANDS)[command],
-            epilog=_RISK_LINES if command == "risk" else _sub_commands_of(command),
-            formatter_class=shape if command in ("risk", "batch") else argparse.HelpFormatter,
+            description=(COMMANDS | SUBCOMMANDS | HIDDEN)[command],
+            epilog=epilog,
+            formatter_class=shape if epilog else argparse.HelpFormatter,
             allow_abbrev=False,
         )
         if command in _ARGUMENTS_OF:
@@ -162,10 +154,12 @@ def parser_of(command: str) -> _Parser:
     return parser
 
 
-def _sub_commands_of(command: str) -> str | None:
-    """Return the list of the commands of two words that begin with this one; None if there are none."""
-    lines = [f"  ohw {name}  {text}" for name, text in SUB_COMMANDS.items() if name.startswith(f"{command} ")]
-    return "\n".join(["more commands:", *lines]) if lines else None
+def _epilog_of(command: str) -> str | None:
+    """Return what the help of a command ends with: its input, or its sub-commands."""
+    if command == "risk":
+        return _RISK_LINES
+    lines = [f"  ohw {name:<16}{text}" for name, text in SUBCOMMANDS.items() if name.startswith(f"{command} ")]
+    return "\n".join(["commands:", *lines]) if lines else None
 
 
 def _add_arguments(parser: _Parser, command: str) -> None:
@@ -431,7 +425,9 @@ def _add_worktree(parser: _Parser) -> None:
 _ARGUMENTS_OF = {
     "attach": _add_attach,
     "batch": add_batch,
+    "batch diff": add_diff,
     "batch predictions": add_batch_predictions,
+    "batch report": add_report,
     "blame": _add_blame,
     "browser-tab": _add_browser_tab,
     "completion": _add_completion,

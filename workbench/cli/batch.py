@@ -72,7 +72,7 @@ def _carry_out(run: BatchRun, attempts: Sequence[TaskAttempt], results: Results,
     from workbench.batch.attempt import BROKEN
 
     outcomes: list[AttemptOutcome] = []
-    with _shown(run, len(attempts), as_json=arguments.json) as show, _interruptible(run) as signals:
+    with _display(run, len(attempts), as_json=arguments.json) as show, _interruptible(run) as signals:
 
         def on_outcome(outcome: AttemptOutcome) -> None:
             outcomes.append(outcome)
@@ -187,7 +187,7 @@ def _turns(arguments: Namespace) -> Callable[[str], SchedulerTurns | None]:
 
 
 @contextmanager
-def _shown(run: BatchRun, total: int, *, as_json: bool) -> Iterator[Callable[[AttemptOutcome], None]]:
+def _display(run: BatchRun, total: int, *, as_json: bool) -> Iterator[Callable[[AttemptOutcome], None]]:
     """Yield a function that shows an outcome: in a view that changes in place if stdout is a terminal, or as a line."""
     from workbench.batch.progress import Progress, outcome_line
 

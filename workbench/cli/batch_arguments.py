@@ -1,4 +1,4 @@
-"""The arguments of `ohw batch`."""
+"""The arguments of `ohw batch` and its sub-commands."""
 
 from __future__ import annotations
 
@@ -35,6 +35,34 @@ def add_batch_predictions(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="directory of the run")
     parser.add_argument("-o", "--output", metavar="FILE", help="output file (default: predictions.jsonl in RUN)")
     parser.add_argument("--attempt", metavar="N", type=_positive, default=1, help="which attempt at each task (1)")
+
+
+def add_report(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `ohw batch report`."""
+    parser.add_argument("run", metavar="RUN", help="directory of the run, which may still be running")
+    _add_forms(parser, csv="a line for each attempt, for spreadsheets")
+
+
+def add_diff(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `ohw batch diff`."""
+    parser.add_argument("before", metavar="RUN1", help="directory of the earlier run")
+    parser.add_argument("now", metavar="RUN2", help="directory of the later run")
+    _add_forms(parser, csv="a line for each task, for spreadsheets")
+
+
+def _add_forms(parser: argparse.ArgumentParser, *, csv: str) -> None:
+    forms = parser.add_mutually_exclusive_group()
+    about = {
+        "markdown": "a text for issues and notes",
+        "html": "one page with charts, which needs no network",
+        "csv": csv,
+        "json": "all numbers as one JSON object",
+    }
+    for form, what in about.items():
+        forms.add_argument(f"--{form}", dest="form", action="store_const", const=form, help=f"print {what}")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="output file; the extension selects the format (default: stdout)"
+    )
 
 
 def _positive(text: str) -> int:

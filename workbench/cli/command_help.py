@@ -39,15 +39,17 @@ COMMANDS = {
     "update": "say how this installation is updated; `--check` asks whether there is a newer version",
 }
 """The commands in the order of `ohw --help`."""
+SUBCOMMANDS = {
+    "batch report": "show what came of RUN: what was solved, what it cost, and where attempts end, by model and task",
+    "batch diff": "show what got better or worse from one run to another, task by task",
+    "batch predictions": "write the patches of a run as the predictions that SWE-bench evaluates",
+}
+"""Commands of two words, which `--help` of the first word lists."""
 HIDDEN = {
     "engine": "serve a screen on another machine, which runs this over ssh",
     "browser-tab": "show a session in a tab of a browser, for which `ohw serve` runs this",
 }
 """Commands that other programs run, and that `ohw --help` does not list."""
-SUB_COMMANDS = {
-    "batch predictions": "write the patches of a run as the predictions that SWE-bench evaluates",
-}
-"""Commands of two words, which have arguments of their own."""
 FORMS = {
     "markdown": "a transcript for issues and notes",
     "html": "a transcript as one HTML page; with --at it starts with a picture of the screen",

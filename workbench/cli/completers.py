@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from workbench.cli.command_help import COMMANDS
+from workbench.cli.command_help import COMMANDS, SUBCOMMANDS
 from workbench.config.base_directories import config_directory, data_directory
 from workbench.config.setting_kinds import declared
 from workbench.config.setting_names import names, parse_name
@@ -60,6 +60,12 @@ def _entries(prefix: str, *, files: bool) -> list[str]:
     except OSError:
         return []
     return [head + slash + name for name in names]
+
+
+def batch_sources(prefix: str, arguments: argparse.Namespace) -> Offers:
+    """Offer files and directories with tasks, and the sub-commands of `ohw batch`."""
+    names = {name.partition(" ")[2]: about for name, about in SUBCOMMANDS.items() if name.startswith("batch ")}
+    return {**names, **dict.fromkeys(paths(prefix, arguments), "")}
 
 
 def session_ids(_: str, __: argparse.Namespace) -> Offers:
@@ -189,7 +195,8 @@ def worktrees(_: str, arguments: argparse.Namespace) -> Offers:
 
 _FREE_TEXT = (
     *("PROMPT", "COMMAND", "TEXT", "NOTE", "WORDS", "EVENT", "SEQ", "CxR", "N", "DATE", "HASH"),
-    *("NAME=VALUE", "NAME:VALUE", "IMAGE", "URL", "HOST", "PORT", "ADDRESS", "A,B", "MODEL=N/min"),
+    *("NAME=VALUE", "NAME:VALUE", "IMAGE", "URL", "HOST", "PORT"),
+    *("A,B", "MODEL=N/min", "ADDRESS"),
 )
 _BY_METAVAR: Mapping[str, Completer] = {
     **dict.fromkeys(_FREE_TEXT, nothing),
@@ -199,10 +206,13 @@ _BY_METAVAR: Mapping[str, Completer] = {
     "ID": session_ids,
     "PATH": paths,
     "RUN": directories,
+    "RUN1": directories,
+    "RUN2": directories,
     "TASKS": paths,
 }
 _BY_COMMAND: Mapping[tuple[str, str], Completer] = {
     ("", "prompt"): lambda *_: COMMANDS,
+    ("batch", "source"): batch_sources,
     ("config", "name"): setting_names,
     ("config", "value"): setting_values,
     ("decisions", "--rule"): rules,

@@ -16,7 +16,7 @@ from argcomplete.finders import ExclusiveCompletionFinder
 from argcomplete.lexers import split_line
 from argcomplete.shell_integration import shellcode
 
-from workbench.cli.arguments import command_at, command_in, parser_of
+from workbench.cli.arguments import command_span, parser_of
 from workbench.cli.completers import completer_for
 
 TYPE_CHECKING = False
@@ -43,10 +43,10 @@ def complete() -> None:
     # zsh passes all commands of its line.
     program = max((index for index, word in enumerate(words) if word.rpartition("/")[2] == _PROGRAM), default=0)
     words = words[program + 1 :]
-    position = command_at(words)
-    command = command_in(words, position)
+    span = command_span(words)
+    command = " ".join(words[span])
     urls = [index for index, word in enumerate(words) if word.startswith("ssh://")]
-    skipped = max(urls, default=-1) if position is None else position + command.count(" ")
+    skipped = span.stop - 1 if command else max(urls, default=-1)
     finder = _Finder()
     finder.offers_options = "--" not in words
     # The number, from 1, of the last word that is no argument of the command.

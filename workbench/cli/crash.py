@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from workbench.cli.arguments import command_at
+from workbench.cli.arguments import command_span
 from workbench.config.locations import Locations
 from workbench.files.crash_reports import crash_line
 
@@ -12,7 +12,6 @@ from workbench.files.crash_reports import crash_line
 def print_crash(error: BaseException) -> None:
     """Write a crash report about an unhandled exception, and print one line about it to standard error."""
     words = sys.argv[1:]
-    position = command_at(words)
-    part = "start" if position is None else words[position]
+    part = " ".join(words[command_span(words)]) or "start"
     sys.stderr.write(f"ohw: {crash_line(part, error, Locations.from_environment())}\n")
     sys.stderr.flush()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from workbench import __version__
 from workbench.cli.arguments import parser_of
-from workbench.cli.command_help import COMMANDS, SUB_COMMANDS
+from workbench.cli.command_help import COMMANDS, SUBCOMMANDS
 from workbench.cli.common import workspace_of
 from workbench.config.setting_kinds import declared
 from workbench.config.table import Settings
@@ -62,7 +62,7 @@ def _page() -> Iterator[str]:
     yield "Most have a variable, which the command line overrides, and which overrides the file."
     yield from _arguments(_of_settings(parser_of("")))
     yield ".SH COMMANDS"
-    for name, about in (COMMANDS | SUB_COMMANDS).items():
+    for name, about in sorted((COMMANDS | SUBCOMMANDS).items(), key=lambda each: _order(each[0])):
         yield from (f".SS {_escaped(f'ohw {name}')}", f"{_escaped(about[0].upper() + about[1:])}.")
         yield from _arguments(_own(parser_of(name)))
     yield ".SH ENVIRONMENT"
@@ -75,6 +75,11 @@ def _page() -> Iterator[str]:
     yield ".SH EXIT STATUS"
     for code, about in _EXIT.items():
         yield from _item(code, about)
+
+
+def _order(name: str) -> int:
+    """Return the position of a command, which sub-commands share: sorting leaves them in their order behind it."""
+    return list(COMMANDS).index(name.partition(" ")[0])
 
 
 def _of_settings(parser: ArgumentParser) -> list[Action]:

@@ -31,6 +31,7 @@ _PACKAGE = (
     "tui/**/*.tcss",
     "view/transcript/page.*",
     "serve/tab.*",
+    "batch/report.css",
     "llm/scripted/scripts/*.toml",
     "demo/project/*.md",
     "demo/project/book.txt",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,6 +13,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from workbench.errors import UsageError
+from workbench.files.csv_lines import csv_line
 from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.presentation import Presentation
 from workbench.secrets.masker import SecretMasker
@@ -235,7 +234,6 @@ _COLUMNS: Final = (
     *("at", "session", "directory", "event", "agent", "tool", "call", "risk", "model_risk"),
     *("verdict", "by", "rule", "asked_by", "note"),
 )
-_FORMULA: Final = ("=", "+", "-", "@")
 
 
 def _json_lines(entries: Iterable[dict[str, Any]]) -> Iterator[str]:
@@ -245,16 +243,7 @@ def _json_lines(entries: Iterable[dict[str, Any]]) -> Iterator[str]:
 
 def _csv_lines(entries: Iterable[dict[str, Any]]) -> Iterator[str]:
     yield ",".join(_COLUMNS)
-    for entry in entries:
-        line = io.StringIO()
-        csv.writer(line, lineterminator="").writerow([_cell(entry[name]) for name in _COLUMNS])
-        yield line.getvalue()
-
-
-def _cell(value: object) -> str:
-    """Return the text of a cell, quoted if a spreadsheet would evaluate it as a formula."""
-    text = visible(str(value), lines=False)
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    yield from (csv_line(entry[name] for name in _COLUMNS) for entry in entries)
 
 
 def _markdown_lines(entries: Iterable[dict[str, Any]]) -> Iterator[str]:
