@@ -54,6 +54,7 @@ class BatchRun:
         self._turns = turns
         self._notify = notify
         self._has_workers = True
+        self._slots, self._counted = 0, float("-inf")
         self._name = secrets.token_hex(6)
         context = RunContext(options.nonce, str(directory.path), options.flags, keeps_workspaces, client=self._name)
         self._context = msgspec.json.encode(context)
@@ -77,16 +78,14 @@ class BatchRun:
         self._cluster.check_versions()
         waiting = deque(attempts)
         while waiting or self.running:
-            while waiting and self._may_start():
-                attempt = waiting.popleft()
-                self._directory.forget(attempt.key, results.outcome_of(attempt.names))
-                self._start(attempt)
+            self._start_some(waiting, results)
             if not self.running and (self._is_stopped.is_set() or self._is_too_expensive):
                 break
             outcome = self._next_outcome()
             if outcome is not None:
-                results.add(outcome)
                 self.cost += outcome.cost
+                self._start_some(waiting, results)  # before anything else, so that no worker waits for the disk
+                results.add(outcome)
                 on_outcome(outcome)
         self._cluster.forget_run(self._context)
 
@@ -103,10 +102,20 @@ class BatchRun:
     def _is_too_expensive(self) -> bool:
         return 0 < self._max_cost <= self.cost
 
+    def _start_some(self, waiting: deque[TaskAttempt], results: Results) -> None:
+        """Hand out as many attempts as may run now."""
+        while waiting and self._may_start():
+            attempt = waiting.popleft()
+            self._directory.forget(attempt.key, results.outcome_of(attempt.names))
+            self._start(attempt)
+
     def _may_start(self) -> bool:
         if self._is_stopped.is_set() or self._is_too_expensive:
             return False
-        slots = self._cluster.slots
+        now = time.monotonic()
+        if now - self._counted > _POLL:
+            self._slots, self._counted = self._cluster.slots, now
+        slots = self._slots
         if bool(slots) != self._has_workers:
             self._has_workers = bool(slots)
             self._notify("there are workers again" if slots else "there is no worker; waiting for one")
