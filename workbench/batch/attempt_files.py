@@ -7,16 +7,23 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import msgspec
 
 from workbench import __version__
 from workbench.batch.attempt import AttemptOutcome, TaskAttempt
 from workbench.config.locations import Locations, private_directory
+from workbench.errors import WorkbenchError
+from workbench.files.state_files import replace_file
+from workbench.lazy_pattern import lazy_pattern
+from workbench.llm.model import Cancel
+from workbench.session.session_names import SUFFIX
 
 _OUTCOME: Final = "outcome.json"
 _LOCK: Final = "lock"
+_POLL: Final = 0.2
+_SESSION: Final = lazy_pattern(r"[a-z0-9][a-z0-9-]{0,79}")
 
 
 class RunContext(msgspec.Struct, frozen=True):
@@ -47,6 +54,22 @@ class Report(msgspec.Struct, frozen=True):
     outcome: AttemptOutcome
     files: Mapping[str, bytes] = {}
 
+    def check(self, attempt: TaskAttempt) -> None:
+        """Raise WorkbenchError if this is not about the attempt, or names files that are not the attempt's.
+
+        A worker may be on another machine, and what an agent does there must not reach other files here.
+        """
+        outcome, own = self.outcome, f"attempts/{attempt.key}/"
+        is_own = outcome.names == attempt.names and outcome.patch in ("", f"{own}changes.patch")
+        if outcome.session:
+            is_own = is_own and _SESSION.fullmatch(outcome.session) is not None
+        for name in self.files:
+            plain = name.removeprefix(own)
+            is_plain = name.startswith(own) and "/" not in plain and plain not in ("", ".", "..", _LOCK)
+            is_own = is_own and (is_plain or name == f"sessions/{outcome.session}{SUFFIX}")
+        if not is_own:
+            raise WorkbenchError(f"the report of a worker about {attempt.key} has names that are not its own")
+
 
 class AttemptFiles:
     """The files of one attempt. It is locked meanwhile: an attempt whose client was lost never runs beside its
@@ -56,22 +79,31 @@ class AttemptFiles:
     def __init__(self, run: Path, attempt: TaskAttempt, *, is_shared: bool) -> None:
         self._run = run
         self._is_shared = is_shared
+        self._attempt = attempt
         self._relative = f"attempts/{attempt.key}"
         self.directory = run / self._relative
 
     @classmethod
     @contextmanager
-    def locked(cls, context: RunContext, attempt: TaskAttempt) -> Iterator[AttemptFiles]:
-        """Yield the files of an attempt once no other process runs it. Raises OSError."""
+    def locked(cls, context: RunContext, attempt: TaskAttempt, cancel: Cancel) -> Iterator[AttemptFiles | None]:
+        """Yield the files of an attempt once no other process runs it, or None if it is canceled before. Raises
+        OSError.
+        """
         run = Path(context.directory)
         is_shared = context.nonce.encode() in _content(run / "run.json")
         files = cls(run if is_shared else context.local_data / "run", attempt, is_shared=is_shared)
         files.directory.mkdir(parents=True, exist_ok=True)
-        with files.path(_LOCK).open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield files
-        if not is_shared:
-            shutil.rmtree(files.directory, ignore_errors=True)
+        # The lock of a directory that is deleted afterwards is beside it: nobody may wait for a file that is gone.
+        lock = files.path(_LOCK) if is_shared else files.directory.with_suffix(".lock")
+        with lock.open("w") as descriptor:
+            if not _lock(descriptor, cancel):
+                yield None
+                return
+            try:
+                yield files
+            finally:
+                if not is_shared:
+                    shutil.rmtree(files.directory, ignore_errors=True)
 
     def path(self, name: str) -> Path:
         """Return the path of a file of the attempt."""
@@ -85,9 +117,12 @@ class AttemptFiles:
         """Return the report of this attempt if it has ended, but its client was lost before it learned of that."""
         raw = _content(self.path(_OUTCOME))
         try:
-            return Report(msgspec.json.decode(raw, type=AttemptOutcome)) if raw else None
-        except msgspec.MsgspecError:
+            report = Report(msgspec.json.decode(raw, type=AttemptOutcome)) if raw else None
+            if report is not None:
+                report.check(self._attempt)
+        except (msgspec.MsgspecError, WorkbenchError):
             return None
+        return report
 
     def report(self, outcome: AttemptOutcome, session: Path | None) -> Report:
         """Store the outcome and the file of the session, or return them by value. Raises OSError."""
@@ -95,7 +130,7 @@ class AttemptFiles:
             if session is not None:
                 shutil.move(session, private_directory(self._run / "sessions") / session.name)
             if outcome.ending != "interrupted":
-                self.path(_OUTCOME).write_bytes(msgspec.json.encode(outcome))
+                replace_file(self.path(_OUTCOME), msgspec.json.encode(outcome))
             return Report(outcome)
         entries = [each for each in self.directory.iterdir() if each.name != _LOCK]
         files = {self.relative(each.name): each.read_bytes() for each in entries}
@@ -105,9 +140,23 @@ class AttemptFiles:
         return Report(outcome, files)
 
 
-def forget_outcome(directory: Path) -> None:
-    """Let an attempt with files in this directory run again. Raises OSError."""
-    (directory / _OUTCOME).unlink(missing_ok=True)
+def forget_files(directory: Path) -> None:
+    """Let an attempt with files in this directory run again: delete what it left. Raises OSError."""
+    if directory.is_dir():
+        for file in directory.iterdir():
+            if file.name != _LOCK:
+                file.unlink()
+
+
+def _lock(file: IO[str], cancel: Cancel) -> bool:
+    """Lock a file as soon as no other process has; return False if `cancel` is set before."""
+    while not cancel.is_set:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            cancel.wait(_POLL)
+    return False
 
 
 def _content(path: Path) -> bytes:

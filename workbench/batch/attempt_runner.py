@@ -20,11 +20,13 @@ from workbench.batch.commands import CommandRun, run_command
 from workbench.batch.model_rate import RatedModels, Turns
 from workbench.batch.workspaces import NoWorkspace, make_workspace
 from workbench.config.locations import Locations
+from workbench.config.modes import NEVER
 from workbench.config.settings import Settings, load_settings
-from workbench.errors import WorkbenchError, describe_fault
+from workbench.errors import UsageError, WorkbenchError, describe_fault
 from workbench.llm.litellm_setup import import_early
 from workbench.llm.model import Cancel
 from workbench.sandbox.workspace_copy import WorkspaceCopy
+from workbench.secrets.masker import MASKER
 from workbench.session.session_factory import Listeners, OpenedSession, start_session
 from workbench.session.session_names import new_id, session_path, state_directory
 from workbench.session.toolset import Overrides
@@ -106,11 +108,14 @@ class AttemptRunner:
             ending, detail = AttemptRun(opened, self._cancel).drive(self._task.prompt, self._task.minutes * 60)
         except Exception as error:  # as in an engine, a fault ends this run and no other
             logger.exception("a step failed")
-            self._files.path("fault.log").write_text(traceback.format_exc(), encoding="utf-8")
+            self._files.path("fault.log").write_text(MASKER.masked(traceback.format_exc()), encoding="utf-8")
             ending, detail = "error", describe_fault(error)
             opened.fail(detail)
         self._run_seconds = time.monotonic() - began
-        self._patch = copy.patch()
+        try:
+            self._patch = copy.patch()
+        except WorkbenchError as error:
+            ending, detail = "error", str(error)
         if self._task.check and ending != "interrupted":
             self._check = self._command("check", self._task.check, copy, opened)
         if ending not in ("finished", "waiting"):
@@ -142,7 +147,10 @@ class AttemptRunner:
             "container": {"image": task.image} if task.image else None,
         }
         flags = {**self._context.flags, **{name: value for name, value in own.items() if value is not None}}
-        return load_settings(self._locations, _VARIABLES, **flags)
+        settings = load_settings(self._locations, _VARIABLES, **flags)
+        if may_leave_unasked(settings):
+            raise UsageError(f"the mode {NEVER} needs an image, or a sandbox that is not optional")
+        return settings
 
     def _leave(self, opened: OpenedSession) -> None:
         """Close the session; what its tools have stored besides the log is not needed any more."""
@@ -169,7 +177,7 @@ class AttemptRunner:
             model,
             number,
             ending,
-            first_line(detail, 300),
+            MASKER.masked(first_line(detail, 300)),
             solved=check.ok if check is not None else None,
             check_status=check.status if check is not None else None,
             steps=spent.steps,
@@ -187,6 +195,11 @@ class AttemptRunner:
             workspace=str(self._workspace) if self._context.keeps_workspaces and self._workspace else "",
             worker=worker_name(),
         )
+
+
+def may_leave_unasked(settings: Settings) -> bool:
+    """Return whether actions would run without asking and without anything that always confines them."""
+    return settings.mode == NEVER and settings.sandbox in ("off", "auto", "partial") and not settings.container
 
 
 def _changed_lines(patch: bytes) -> int:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import queue
 import secrets
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -40,11 +38,12 @@ class BatchRun:
         max_cost: float = 0.0,
         turns: SchedulerTurns | None = None,
         keeps_workspaces: bool = False,
+        earlier_cost: float = 0.0,
         notify: Callable[[str], None] = lambda line: None,
     ) -> None:
         """`max_parallel` and `max_cost` (in US dollars, for the whole run) are unlimited if they are 0.
 
-        `notify` gets lines about the run as a whole.
+        `earlier_cost` is what the run has cost before. `notify` gets lines about the run as a whole.
         """
         self._directory = directory
         self._options = options
@@ -62,8 +61,8 @@ class BatchRun:
         self._is_stopped = threading.Event()
         self.running: dict[str, RunningAttempt] = {}
         """The attempts that were handed out, by their keys."""
-        self.cost = 0.0
-        """What the attempts of this run have cost so far, in US dollars."""
+        self.cost = earlier_cost
+        """What the attempts of the run have cost so far, in US dollars."""
 
     def run(
         self, attempts: Iterable[TaskAttempt], results: Results, on_outcome: Callable[[AttemptOutcome], None]
@@ -84,7 +83,6 @@ class BatchRun:
             outcome = self._next_outcome()
             if outcome is not None:
                 self.cost += outcome.cost
-                self._start_some(waiting, results)  # before anything else, so that no worker waits for the disk
                 results.add(outcome)
                 on_outcome(outcome)
         self._cluster.forget_run(self._context)
@@ -106,7 +104,10 @@ class BatchRun:
         """Hand out as many attempts as may run now."""
         while waiting and self._may_start():
             attempt = waiting.popleft()
-            self._directory.forget(attempt.key, results.outcome_of(attempt.names))
+            earlier = results.outcome_of(attempt.names)
+            if earlier is not None:
+                results.remove(attempt.names)
+                self._directory.forget(attempt.key, earlier)
             self._start(attempt)
 
     def _may_start(self) -> bool:
@@ -135,19 +136,22 @@ class BatchRun:
             return None
         del self.running[attempt.key]
         if future.status == "finished":
-            return self._stored(msgspec.json.decode(future.result(), type=Report))
-        error = future.exception() if future.status == "error" else concurrent.futures.CancelledError()
+            return self._stored(attempt, msgspec.json.decode(future.result(), type=Report))
+        if future.status != "error":
+            raise WorkbenchError("the scheduler was lost; continue with --resume once there is one")
+        error = future.exception()
         if not is_lost(error):
             raise WorkbenchError(f"the cluster failed: {first_line(f'{type(error).__name__}: {error}', 200)}")
         return AttemptOutcome(*attempt.names, "worker", "the worker was lost each time that this was tried")
 
-    def _stored(self, report: Report) -> AttemptOutcome:
+    def _stored(self, attempt: TaskAttempt, report: Report) -> AttemptOutcome:
         """Write the files that a report brings, and return its outcome. Raises WorkbenchError."""
+        report.check(attempt)
+        if not self._directory.exists:
+            raise WorkbenchError(f"{self._directory.path} is gone; what has ended since then is not stored")
         for name, content in report.files.items():
             path = self._directory.path / name
             try:
-                if Path(name).is_absolute() or ".." in Path(name).parts:
-                    raise WorkbenchError(f"a worker sent a file outside of the run: {name!r}")
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(content)
             except OSError as error:

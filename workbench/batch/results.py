@@ -53,6 +53,13 @@ class Results:
         except sqlite3.Error as error:
             raise self._problem(error) from None
 
+    def remove(self, names: tuple[str, str, int]) -> None:
+        """Remove the outcome of an attempt, which is repeated. Raises WorkbenchError."""
+        try:
+            self._connection.execute("DELETE FROM attempts WHERE (task, model, attempt) = (?, ?, ?)", names)
+        except sqlite3.Error as error:
+            raise self._problem(error) from None
+
     def outcome_of(self, names: tuple[str, str, int]) -> AttemptOutcome | None:
         """Return the outcome of the attempt with these names, if it has one. Raises WorkbenchError."""
         query = f"SELECT {_NAMES} FROM attempts WHERE (task, model, attempt) = (?, ?, ?)"

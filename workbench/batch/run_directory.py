@@ -14,7 +14,7 @@ import msgspec
 
 from workbench import __version__
 from workbench.batch.attempt import AttemptOutcome
-from workbench.batch.attempt_files import forget_outcome
+from workbench.batch.attempt_files import forget_files
 from workbench.batch.task import TaskSpec
 from workbench.batch.task_files import decoded, encoded
 from workbench.errors import UsageError, WorkbenchError
@@ -38,9 +38,14 @@ class RunOptions(msgspec.Struct, frozen=True):
     nonce: str = msgspec.field(default_factory=lambda: secrets.token_hex(6))
     """A name for the run that no other run has."""
 
-    def extended(self, models: tuple[str, ...], attempts: int) -> RunOptions:
-        """Return the options with these models and attempts, if any are given."""
-        return msgspec.structs.replace(self, models=models or self.models, attempts=attempts or self.attempts)
+    def extended(self, models: tuple[str, ...], attempts: int, flags: dict[str, Any]) -> RunOptions:
+        """Return the options with more models and flags, and with this number of attempts unless it is 0."""
+        return msgspec.structs.replace(
+            self,
+            models=tuple(dict.fromkeys((*self.models, *models))),
+            attempts=attempts or self.attempts,
+            flags={**self.flags, **flags},
+        )
 
 
 class RunDirectory:
@@ -72,7 +77,7 @@ class RunDirectory:
     def create(self, options: RunOptions, tasks: Sequence[TaskSpec]) -> Self:
         """Create the directory and hold it. Raises UsageError if it contains anything already, or cannot be written."""
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
+            self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._hold()
             if self.exists:
                 raise UsageError(f"{self._name} has a run already; --resume continues it")
@@ -102,7 +107,7 @@ class RunDirectory:
         if outcome is None:
             return
         try:
-            forget_outcome(self.of_attempt(key))
+            forget_files(self.of_attempt(key))
             if outcome.session:
                 (self.sessions / f"{outcome.session}{SUFFIX}").unlink(missing_ok=True)
         except OSError as error:

@@ -14,6 +14,7 @@ from workbench.suggest import near
 from workbench.text import counted
 
 _ID: Final = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
+_ID_RULE: Final = "must be 1 to 200 letters, digits, and . _ - after the first"
 _AMOUNTS: Final = ("max_steps", "max_tokens", "max_cost", "minutes")
 _FIELD: Final = lazy_pattern(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -46,6 +47,33 @@ class TaskSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     minutes: float = 0.0
     """For the agent; setup and check have as much again each."""
     tags: Sequence[str] = ()
+
+    def validate(self) -> None:
+        """Raise InvalidTask if a value cannot be used."""
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if isinstance(value, str) and not _is_usable(value):
+                raise InvalidTask(name, "it contains a character that no file or command can have")
+        for field, is_wrong, reason in (
+            (
+                "id",
+                not _ID.fullmatch(self.id),
+                f"{self.id!r} must be 1 to 200 letters, digits, and . _ - after the first",
+            ),
+            ("prompt", not self.prompt.strip(), "there is none, in the row or with --prompt"),
+            ("mode", self.mode not in ("", *MODES), f"{self.mode!r} is none of {', '.join(MODES)}"),
+            ("image_path", bool(self.image_path) and not self.image, "it needs an image"),
+            ("image_path", bool(self.image_path and self.workspace), "give it or a workspace, not both"),
+            ("revision", bool(self.revision) and not self.workspace, "it needs a workspace that is a git repository"),
+            ("revision", self.revision.startswith("-"), f"{self.revision!r} is no git revision"),
+            *((name, getattr(self, name) < 0, "it cannot be negative") for name in _AMOUNTS),
+        ):
+            if is_wrong:
+                raise InvalidTask(field, reason)
+
+
+def _is_usable(text: str) -> bool:
+    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 class TaskProblem(msgspec.Struct, frozen=True):
@@ -81,7 +109,7 @@ def task_of(row: Any, template: str = "", default_id: str = "") -> TaskSpec:
     for name, value in row.items():
         _check_type(name, value)
     task = msgspec.convert(row, TaskSpec)
-    _check(task)
+    task.validate()
     return msgspec.structs.replace(task, prompt=_filled(task), fields={})
 
 
@@ -91,22 +119,6 @@ def _check_type(name: str, value: Any) -> None:
         msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
         raise InvalidTask(name, f"{error}".replace("`", "").replace("Expected", "expected")) from None
-
-
-def _check(task: TaskSpec) -> None:
-    """Raise InvalidTask if a value cannot be used."""
-    for field, is_wrong, reason in (
-        ("id", not _ID.fullmatch(task.id), f"{task.id!r} must be 1 to 200 letters, digits, and . _ - after the first"),
-        ("prompt", not task.prompt.strip(), "there is none, in the row or with --prompt"),
-        ("mode", task.mode not in ("", *MODES), f"{task.mode!r} is none of {', '.join(MODES)}"),
-        ("image_path", bool(task.image_path) and not task.image, "it needs an image"),
-        ("image_path", bool(task.image_path and task.workspace), "give it or a workspace, not both"),
-        ("revision", bool(task.revision) and not task.workspace, "it needs a workspace that is a git repository"),
-        ("revision", task.revision.startswith("-"), f"{task.revision!r} is no git revision"),
-        *((name, getattr(task, name) < 0, "it cannot be negative") for name in _AMOUNTS),
-    ):
-        if is_wrong:
-            raise InvalidTask(field, reason)
 
 
 def _filled(task: TaskSpec) -> str:

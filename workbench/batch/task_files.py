@@ -122,3 +122,16 @@ def encoded(tasks: Sequence[TaskSpec]) -> bytes:
 def decoded(text: bytes) -> list[TaskSpec]:
     """Return the tasks of JSON lines that `encoded` has made. Raises msgspec.MsgspecError."""
     return [msgspec.json.decode(line, type=TaskSpec) for line in text.splitlines()]
+
+
+def check_stored(tasks: Sequence[TaskSpec]) -> None:
+    """Raise UsageError if the tasks of an earlier run were changed so that they cannot be run."""
+    problems = check_unique([(f"line {number}", task) for number, task in enumerate(tasks, 1)])
+    for number, task in enumerate(tasks, 1):
+        try:
+            task.validate()
+        except InvalidTask as error:
+            problems.append(TaskProblem(f"line {number}, {error.field}", error.reason))
+    refuse(problems, "tasks.jsonl")
+    if not tasks:
+        raise UsageError("there is no task in tasks.jsonl")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import threading
 import time
@@ -13,15 +14,18 @@ from functools import cache
 import msgspec
 
 from workbench import __version__
-from workbench.batch.attempt import AttemptOutcome, TaskAttempt
+from workbench.batch.attempt import AttemptOutcome, Ending, TaskAttempt
 from workbench.batch.attempt_files import AttemptFiles, Report, RunContext
 from workbench.batch.attempt_runner import AttemptRunner, worker_name
 from workbench.batch.model_rate import Turns
+from workbench.batch.task import InvalidTask
 from workbench.engine.sockets import forbid_tracing
 from workbench.errors import WorkbenchError, describe_fault
 from workbench.llm.model import Cancel
 from workbench.processes.descendants import mark_descendants
 from workbench.text import first_line
+
+logger = logging.getLogger(__name__)
 
 
 class _Interrupts:
@@ -86,15 +90,24 @@ def run_attempt(attempt: bytes, context: bytes, turns: Turns | None = None) -> b
     began = time.time()
     _prepare_process()
     try:
+        work.task.validate()
         if shared.version != __version__:
             raise WorkbenchError(f"this worker has ohw {__version__}, the run was started by {shared.version}")
-        with _interrupts.running(shared.client) as cancel, AttemptFiles.locked(shared, work) as files:
-            report = files.earlier_report() or AttemptRunner(work, shared, files, cancel, turns).run()
-    except (WorkbenchError, OSError) as error:
-        task, model, number = work.names
-        detail = describe_fault(error) if isinstance(error, OSError) else first_line(str(error), 300)
-        report = Report(AttemptOutcome(task, model, number, "worker", detail, started=began, worker=worker_name()))
+        with _interrupts.running(shared.client) as cancel, AttemptFiles.locked(shared, work, cancel) as files:
+            if files is not None:
+                report = files.earlier_report() or AttemptRunner(work, shared, files, cancel, turns).run()
+            else:
+                report = _ended(work, "interrupted", "", began)
+    except (WorkbenchError, InvalidTask) as error:
+        report = _ended(work, "worker", first_line(str(error), 300), began)
+    except Exception as error:  # a fault in one attempt must not end the run
+        logger.exception("an attempt failed")
+        report = _ended(work, "worker", first_line(describe_fault(error), 300), began)
     return msgspec.json.encode(report)
+
+
+def _ended(attempt: TaskAttempt, ending: Ending, detail: str, began: float) -> Report:
+    return Report(AttemptOutcome(*attempt.names, ending, detail, started=began, worker=worker_name()))
 
 
 def forget_run(context: bytes) -> None:

@@ -14,10 +14,12 @@ from workbench.config.locations import Locations
 from workbench.config.settings import read_container
 from workbench.errors import WorkbenchError
 from workbench.files.git import clone
+from workbench.lazy_pattern import lazy_pattern
 from workbench.sandbox.image_copy import copy_from_image
 from workbench.sandbox.workspace_copy import WorkspaceCopy
 from workbench.text import first_line, visible, visible_path
 
+_USER: Final = lazy_pattern(r"(?<=://)[^/@\s]+@")
 _ENDINGS: Final = (".git", ".tar", ".tgz", ".tar.gz", ".tar.xz", ".tar.bz2")
 
 
@@ -106,5 +108,12 @@ def _empty(directory: Path) -> None:
 def _clone(origin: str, directory: Path, revision: str = "") -> None:
     answer = clone(origin, directory, revision)
     if not answer.ok:
-        reason = first_line(answer.error.strip().rpartition("\n")[2], 300)
-        raise NoWorkspace(f"{visible(origin, lines=False)} cannot be cloned: {reason}")
+        lines = answer.error.strip().splitlines() or [""]
+        reason = next((line for line in lines if line.startswith("fatal:")), lines[-1])
+        where = visible(_without_user(origin), lines=False)
+        raise NoWorkspace(f"{where} cannot be cloned: {first_line(_without_user(reason), 300)}")
+
+
+def _without_user(text: str) -> str:
+    """Return a text without the name and password, or token, in the URLs that it has."""
+    return _USER.sub("", text)

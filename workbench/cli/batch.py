@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shlex
 import signal
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from workbench.cli.common import print_error, print_line, settings_of
-from workbench.config.modes import NEVER
 from workbench.config.settings import Settings
 from workbench.errors import UsageError
 from workbench.llm.factory import NO_MODEL_MESSAGE
-from workbench.text import counted
+from workbench.text import counted, visible
 
 if TYPE_CHECKING:
     from workbench.batch.attempt import AttemptOutcome, TaskAttempt
     from workbench.batch.batch import BatchRun
-    from workbench.batch.cluster import Cluster, SchedulerTurns
+    from workbench.batch.cluster import Cluster
     from workbench.batch.results import Results
     from workbench.batch.run_directory import RunDirectory, RunOptions
     from workbench.batch.task import TaskSpec
@@ -33,10 +34,13 @@ _MISSING = (
     "ohw"
 )
 _INTERRUPTED = 130
+_TOO_EXPENSIVE = 4
+_PATIENT_SIGNALS = 2
 
 
 def batch(arguments: Namespace) -> int:
-    """Run the tasks; return 0 if every attempt has ended by itself, 1 if some could not run, 130 if interrupted.
+    """Run the tasks; return 0 if every attempt has ended, 1 if some failed otherwise than in their check, 4 if the
+    run became too expensive, and 130 if it was interrupted with attempts left.
 
     Raises UsageError before anything starts if the tasks or options are invalid.
     """
@@ -44,16 +48,20 @@ def batch(arguments: Namespace) -> int:
     if importlib.util.find_spec("distributed") is None:
         raise UsageError(_MISSING)
     from workbench.batch.batch import BatchRun
+    from workbench.batch.cluster import SchedulerTurns
     from workbench.batch.results import Results, read_outcomes
 
     if arguments.retry and not arguments.resume:
         raise UsageError("--retry needs --resume")
-    turns_of = _turns(arguments)
+    rates = _rates(arguments)
     directory, options, tasks = _run_of(arguments, settings)
-    with closing(directory):
-        attempts = list(_open_attempts(arguments, tasks, options, read_outcomes(directory.results)))
+    with closing(directory), _interruptible() as interrupts:
+        if unknown := sorted(rates.keys() - {*options.models, *(task.model for task in tasks)}):
+            raise UsageError(f"--rate {unknown[0]}: no task is attempted with that model")
+        outcomes = read_outcomes(directory.results)
+        attempts = list(_open_attempts(arguments, tasks, options, outcomes))
         with closing(Results(directory.results)) as results, _cluster(arguments, len(attempts)) as cluster:
-            turns = turns_of(options.nonce)
+            turns = SchedulerTurns(options.nonce, rates) if rates else None
             run = BatchRun(
                 directory,
                 options,
@@ -62,17 +70,21 @@ def batch(arguments: Namespace) -> int:
                 max_cost=settings.max_cost if "max_cost" in settings.from_flags else 0.0,
                 turns=turns,
                 keeps_workspaces=arguments.keep_workspaces,
+                earlier_cost=sum(each.cost for each in outcomes),
                 notify=print_error,
             )
-            return _carry_out(run, attempts, results, arguments)
+            interrupts.concern(run)
+            return _carry_out(run, attempts, results, arguments, interrupts)
 
 
-def _carry_out(run: BatchRun, attempts: Sequence[TaskAttempt], results: Results, arguments: Namespace) -> int:
+def _carry_out(
+    run: BatchRun, attempts: Sequence[TaskAttempt], results: Results, arguments: Namespace, interrupts: _Interrupts
+) -> int:
     """Run the attempts, printing a line about each that ends; return the exit code."""
     from workbench.batch.attempt import BROKEN
 
     outcomes: list[AttemptOutcome] = []
-    with _display(run, len(attempts), as_json=arguments.json) as show, _interruptible(run) as signals:
+    with _display(run, len(attempts), as_json=arguments.json) as show:
 
         def on_outcome(outcome: AttemptOutcome) -> None:
             outcomes.append(outcome)
@@ -81,27 +93,30 @@ def _carry_out(run: BatchRun, attempts: Sequence[TaskAttempt], results: Results,
         run.run(attempts, results, on_outcome)
     remaining = len(attempts) - sum(each.ending != "interrupted" for each in outcomes)
     if remaining:
-        print_error(f"{counted(remaining, 'attempt')} left; continue with `ohw batch --resume -o {arguments.output}`")
-    if signals:
-        return _INTERRUPTED
+        resume = f"ohw batch --resume -o {shlex.quote(arguments.output)}"
+        print_error(f"{counted(remaining, 'attempt')} left; continue with `{visible(resume, lines=False)}`")
+        return _INTERRUPTED if interrupts.count else _TOO_EXPENSIVE
     return 1 if any(each.ending in BROKEN for each in outcomes) else 0
 
 
 def _run_of(arguments: Namespace, settings: Settings) -> tuple[RunDirectory, RunOptions, list[TaskSpec]]:
     """Return the directory of the run, which is created or opened, with its options and tasks. Raises UsageError."""
     from workbench.batch.run_directory import RunDirectory, RunOptions
-    from workbench.batch.task_files import read_tasks
+    from workbench.batch.task_files import check_stored, read_tasks
 
     directory = RunDirectory(Path(arguments.output))
-    models = tuple(filter(None, (arguments.models or "").split(",")))
+    models = tuple(dict.fromkeys(filter(None, map(str.strip, (arguments.models or "").split(",")))))
     if arguments.resume:
         if arguments.source is not None:
             raise UsageError("--resume continues with the tasks in RUN; give no TASKS")
         directory.open()
-        options = directory.options()
-        options = options.extended(models, arguments.attempts or 0)
+        tasks = directory.tasks()
+        check_stored(tasks)
+        if not models and "model" in settings.from_flags:
+            models = (settings.model or "",)
+        options = directory.options().extended(models, arguments.attempts or 0, _flags(arguments))
         directory.write(options)
-        return directory, options, directory.tasks()
+        return directory, options, tasks
     if arguments.source is None:
         raise UsageError("which tasks? `ohw batch TASKS -o RUN`; --resume continues an earlier run")
     tasks = read_tasks(arguments.source, sys.stdin.read() if arguments.source == "-" else None, _template(arguments))
@@ -133,10 +148,10 @@ def _flags(arguments: Namespace) -> dict[str, Any]:
 
 def _check_never(settings: Settings, tasks: Sequence[TaskSpec]) -> None:
     """Raise UsageError if a task would run without asking and without anything that confines it."""
-    if settings.sandbox not in ("off", "auto", "partial") or settings.container:
-        return
+    from workbench.batch.attempt_runner import may_leave_unasked
+
     for task in tasks:
-        if (task.mode or settings.mode) == NEVER and not task.image:
+        if not task.image and may_leave_unasked(replace(settings, mode=task.mode or settings.mode)):
             raise UsageError(
                 f"nothing was started: the task {task.id} has the mode never, which needs an image, or a sandbox that "
                 "is not optional: --sandbox workspace-write"
@@ -169,21 +184,14 @@ def _cluster(arguments: Namespace, attempts: int) -> AbstractContextManager[Clus
     return local_cluster(max(1, min(workers, attempts)))
 
 
-def _turns(arguments: Namespace) -> Callable[[str], SchedulerTurns | None]:
-    """Return a function that creates the turns at models for a run with this nonce. Raises UsageError."""
+def _rates(arguments: Namespace) -> Mapping[str, float]:
+    """Return the calls a minute of models with a limit. Raises UsageError."""
     from workbench.batch.model_rate import rates_of
 
     try:
-        rates = rates_of(arguments.rate)
+        return rates_of(arguments.rate)
     except ValueError as error:
         raise UsageError(f"--rate {error}: give a model and its calls a minute, such as MODEL=60/min") from None
-
-    def turns(nonce: str) -> SchedulerTurns | None:
-        from workbench.batch.cluster import SchedulerTurns
-
-        return SchedulerTurns(nonce, rates) if rates else None
-
-    return turns
 
 
 @contextmanager
@@ -207,22 +215,42 @@ def _display(run: BatchRun, total: int, *, as_json: bool) -> Iterator[Callable[[
         yield progress.add
 
 
-@contextmanager
-def _interruptible(run: BatchRun) -> Iterator[list[int]]:
-    """Stop the run at the first signal, and interrupt its attempts at the second; yield the signals that came."""
-    signals: list[int] = []
+class _Interrupts:
+    """Counts signals that end the run: the first stops it, the second interrupts its attempts, a third leaves."""
 
-    def on_signal(number: int, frame: FrameType | None) -> None:
-        signals.append(number)
-        if len(signals) == 1:
+    def __init__(self) -> None:
+        self.count = 0
+        self._run: BatchRun | None = None
+
+    def concern(self, run: BatchRun) -> None:
+        """Apply the signals to this run, including those that came before."""
+        self._run = run
+        self._apply()
+
+    def on_signal(self, number: int, frame: FrameType | None) -> None:
+        """Count a signal. Raises KeyboardInterrupt at the third."""
+        self.count += 1
+        if self.count > _PATIENT_SIGNALS:
+            raise KeyboardInterrupt
+        self._apply()
+
+    def _apply(self) -> None:
+        if self._run is None or not self.count:
+            return
+        if self.count == 1:
             print_error("no more attempts are started; those that run are finished. Again: interrupt them")
-            run.stop()
+            self._run.stop()
         else:
-            run.interrupt()
+            self._run.interrupt()
 
-    before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+
+@contextmanager
+def _interruptible() -> Iterator[_Interrupts]:
+    """Yield what counts the signals that come meanwhile."""
+    interrupts = _Interrupts()
+    before = {number: signal.signal(number, interrupts.on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield signals
+        yield interrupts
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -67,7 +67,7 @@ class WorkspaceCopy:
         self._git("init", "--quiet")
         (self.own / "base/info").mkdir(exist_ok=True)
         (self.own / "base/info/attributes").write_bytes(_ATTRIBUTES)
-        self._git("add", "--all")
+        self._add_all()
         if (self.directory / ".git").exists():
             tracked = run_git(["ls-files", "-z"], cwd=self.directory, timeout=_SECONDS)
             if tracked.ok and tracked.output:
@@ -83,7 +83,7 @@ class WorkspaceCopy:
         record = _record_in(self.own)
         if record is None:
             raise WorkbenchError(f"the record of {visible_path(str(self.directory))} is damaged")
-        self._git("add", "--all")
+        self._add_all()
         return self._git("diff-index", "--cached", "--patch", "--binary", "--full-index", record.tree)
 
     def remove(self) -> None:
@@ -91,11 +91,16 @@ class WorkspaceCopy:
         shutil.rmtree(self.directory.parent, ignore_errors=True)
         shutil.rmtree(self.own, ignore_errors=True)
 
-    def _git(self, *words: str, data: bytes = b"") -> bytes:
+    def _add_all(self) -> None:
+        """Add all files to the index but those that git cannot add: a repository in the workspace without a commit."""
+        self._git("add", "--all", "--ignore-errors", may_omit=True)
+
+    def _git(self, *words: str, data: bytes = b"", may_omit: bool = False) -> bytes:
+        """Run a command and return its output. With `may_omit`, exit code 1 says that it has omitted something."""
         settings = {"core.autocrlf": "false", "advice.addEmbeddedRepo": "false"}
         repository = OwnRepository(self.own / "base", self.directory)
         answer = run_git(words, cwd=self.directory, own=repository, data=data, timeout=_SECONDS, settings=settings)
-        if not answer.ok:
+        if not answer.ok and not (may_omit and answer.code == 1):
             directory = visible_path(str(self.directory))
             raise WorkbenchError(f"changes in {directory} cannot be determined: {first_line(answer.error, 300)}")
         return answer.output
