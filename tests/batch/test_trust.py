@@ -19,6 +19,8 @@ from workbench.batch.attempt_files import AttemptFiles, Report
 from workbench.batch.task import InvalidTask, TaskSpec
 from workbench.errors import WorkbenchError
 from workbench.llm.model import Cancel
+from workbench.protocol.events import ActionDecided
+from workbench.session.storage.store import Store
 
 __all__ = ["worker"]
 ATTEMPT = TaskAttempt(TaskSpec("t", "x"), "m", 1)
@@ -139,6 +141,31 @@ def test_outcome_that_a_killed_client_did_not_learn_of_is_not_lost_by_a_repetiti
     connection.close()
     assert run_batch(sandbox, "--resume", "-o", "run").returncode == 0
     assert outcomes(sandbox)["t1"].state == "solved"
+
+
+def test_agent_sees_neither_the_checks_nor_other_attempts(worker: Worker):
+    secret = worker.directory / "tasks.jsonl"
+    secret.write_text("the check is 42")
+    view = {"tool": "str_replace_editor", "risk": "LOW", "arguments": {"command": "view", "path": str(secret)}}
+    command = {"tool": "execute_bash", "risk": "LOW", "arguments": {"command": f"cat {secret}"}}
+    worker.model = worker.sandbox.script(view, command, WRITE, FINISH)
+    outcome = worker.run(mode="high", check="test -f made.txt")
+    assert outcome.state == "solved"
+    with Store.open(worker.directory / f"sessions/{outcome.session}.session", readonly=True) as store:
+        events = list(store.events())
+    assert [each.verdict for each in events if isinstance(each, ActionDecided)][:2] == ["rejected", "rejected"]
+    assert not [each for each in events if "the check is 42" in repr(each)]
+
+
+def test_run_inside_the_directory_that_is_copied_is_left_out(worker: Worker):
+    project = worker.directory.parent / "project"
+    project.mkdir(exist_ok=True)
+    (project / "a.py").write_text("one\n")
+    inside = project / "run"
+    worker.directory.rename(inside)
+    worker.directory = inside
+    worker.context = msgspec.structs.replace(worker.context, directory=str(inside))
+    assert worker.run(workspace=str(project), check="test -f a.py && test ! -e run").solved
 
 
 def test_rate_of_a_model_that_no_task_uses_is_refused(sandbox: Sandbox):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shlex
 import shutil
 import socket
 import time
@@ -65,6 +66,7 @@ class AttemptRunner:
         self._locations = replace(Locations.from_environment(), data=context.local_data)
         self._spending = Spending()
         self._workspace_name = f"{context.nonce}-{attempt.key}"
+        self._run_directory = Path(os.path.realpath(context.directory))
         self._started = time.time()
         self._run_seconds = 0.0
         self._workspace: Path | None = None
@@ -82,7 +84,7 @@ class AttemptRunner:
 
     def _run(self, resources: ExitStack) -> tuple[Ending, str]:
         try:
-            copy = make_workspace(self._locations, self._attempt.task, self._workspace_name)
+            copy = make_workspace(self._locations, self._task, self._workspace_name, self._run_directory)
         except NoWorkspace as error:
             return "workspace", str(error)
         self._workspace = copy.directory
@@ -150,7 +152,8 @@ class AttemptRunner:
         settings = load_settings(self._locations, _VARIABLES, **flags)
         if may_leave_unasked(settings):
             raise UsageError(f"the mode {NEVER} needs an image, or a sandbox that is not optional")
-        return settings
+        # The checks of the tasks are in there, and what other attempts have changed.
+        return replace(settings, rules=(*settings.rules, f"deny in {shlex.quote(f'{self._run_directory}/**')}"))
 
     def _leave(self, opened: OpenedSession) -> None:
         """Close the session; what its tools have stored besides the log is not needed any more."""

@@ -27,17 +27,18 @@ class NoWorkspace(WorkbenchError):
     """The workspace of an attempt cannot be made; the message says why, in one line."""
 
 
-def make_workspace(locations: Locations, task: TaskSpec, name: str) -> WorkspaceCopy:
+def make_workspace(locations: Locations, task: TaskSpec, name: str, run: Path) -> WorkspaceCopy:
     """Return a new workspace for a task, in which nothing has changed yet. Raises NoWorkspace.
 
     `name` is unique on this machine, except that a killed attempt may have left a workspace with it, which is deleted.
+    If the directory of the run, `run`, is in what is copied, it is left out.
     """
     if task.image_path:
         return _from_image(locations, task)
     WorkspaceCopy.at(locations, "", f"/{_name(task)}", name).remove()
     copy = WorkspaceCopy.create(locations, "", f"/{_name(task)}", name)
     try:
-        _fill(task, copy.directory)
+        _fill(task, copy.directory, run)
         copy.record()
     except BaseException as error:
         copy.remove()
@@ -63,14 +64,14 @@ def _from_image(locations: Locations, task: TaskSpec) -> WorkspaceCopy:
         raise NoWorkspace(str(error)) from None
 
 
-def _fill(task: TaskSpec, directory: Path) -> None:
+def _fill(task: TaskSpec, directory: Path, run: Path) -> None:
     source = Path(task.workspace)
     if not task.workspace:
         return
     if task.revision or is_url(task.workspace):
         _clone(task.workspace, directory, task.revision)
     elif source.is_dir():
-        _copy(source, directory)
+        _copy(source, directory, run)
     elif source.is_file():
         with tarfile.open(source) as archive:
             archive.extractall(directory, filter="data")
@@ -78,8 +79,10 @@ def _fill(task: TaskSpec, directory: Path) -> None:
         raise NoWorkspace(f"there is no {visible_path(task.workspace)} on this worker")
 
 
-def _copy(source: Path, directory: Path) -> None:
-    """Copy a directory with everything in it but sockets and pipes. Raises OSError, shutil.Error and NoWorkspace."""
+def _copy(source: Path, directory: Path, run: Path) -> None:
+    """Copy a directory with everything in it but sockets, pipes and the run. Raises OSError, shutil.Error and
+    NoWorkspace.
+    """
     is_worktree = (source / ".git").is_file()
     if is_worktree:
         # A copy of that file would share the index and the branch of the original.
@@ -89,7 +92,8 @@ def _copy(source: Path, directory: Path) -> None:
     def omitted(parent: str, names: list[str]) -> list[str]:
         entries = {entry.name: entry for entry in os.scandir(parent)}
         repository = [".git"] if is_worktree and Path(parent) == source else []
-        return [*repository, *(name for name in names if not _is_ordinary(entries[name]))]
+        is_copied = {name: _is_ordinary(entries[name]) and Path(parent, name) != run for name in names}
+        return [*repository, *(name for name in names if not is_copied[name])]
 
     shutil.copytree(source, directory, symlinks=True, ignore=omitted, dirs_exist_ok=True)
 
