@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import shutil
 import sqlite3
 import stat
 from pathlib import Path
@@ -14,12 +15,13 @@ import pytest
 from tests.batch.runs import FINISH, WRITE, outcomes, run_batch, sessions, task, write_tasks
 from tests.batch.test_attempts import Worker, worker
 from tests.sandbox import Sandbox
+from tests.system_packages import found_or_installed
 from workbench.batch.attempt import AttemptOutcome, TaskAttempt
 from workbench.batch.attempt_files import AttemptFiles, Report
 from workbench.batch.task import InvalidTask, TaskSpec
 from workbench.errors import WorkbenchError
 from workbench.llm.model import Cancel
-from workbench.protocol.events import ActionDecided
+from workbench.protocol.events import ActionObserved
 from workbench.session.storage.store import Store
 
 __all__ = ["worker"]
@@ -143,18 +145,20 @@ def test_outcome_that_a_killed_client_did_not_learn_of_is_not_lost_by_a_repetiti
     assert outcomes(sandbox)["t1"].state == "solved"
 
 
-def test_agent_sees_neither_the_checks_nor_other_attempts(worker: Worker):
-    secret = worker.directory / "tasks.jsonl"
-    secret.write_text("the check is 42")
-    view = {"tool": "str_replace_editor", "risk": "LOW", "arguments": {"command": "view", "path": str(secret)}}
-    command = {"tool": "execute_bash", "risk": "LOW", "arguments": {"command": f"cat {secret}"}}
-    worker.model = worker.sandbox.script(view, command, WRITE, FINISH)
-    outcome = worker.run(mode="high", check="test -f made.txt")
-    assert outcome.state == "solved"
-    with Store.open(worker.directory / f"sessions/{outcome.session}.session", readonly=True) as store:
-        events = list(store.events())
-    assert [each.verdict for each in events if isinstance(each, ActionDecided)][:2] == ["rejected", "rejected"]
-    assert not [each for each in events if "the check is 42" in repr(each)]
+@pytest.mark.confined
+def test_command_in_the_sandbox_cannot_find_the_checks_of_the_run(sandbox: Sandbox):
+    found_or_installed(lambda: shutil.which("bwrap"), "bubblewrap")
+    search = f"cat {sandbox.project}/run/tasks.jsonl; grep -rs forty-two {sandbox.project}; echo searched"
+    command = {"tool": "execute_bash", "risk": "LOW", "arguments": {"command": search}}
+    rows = write_tasks(sandbox, task(1, mode="never", check="echo forty-two"))
+    (sandbox.project / rows).rename(sandbox.home / rows)
+    arguments = [str(sandbox.home / rows), "-o", "run", "--model", sandbox.script(command, FINISH)]
+    done = run_batch(sandbox, *arguments, "--sandbox", "workspace-write")
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    with Store.open(sessions(sandbox)[0], readonly=True) as store:
+        (result,) = [repr(each.observation) for each in store.events() if isinstance(each, ActionObserved)][:1]
+    assert "searched" in result
+    assert "forty-two" not in result.replace("grep -rs forty-two", "")
 
 
 def test_run_inside_the_directory_that_is_copied_is_left_out(worker: Worker):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import shlex
 import shutil
 import socket
 import time
@@ -26,6 +25,7 @@ from workbench.config.settings import Settings, load_settings
 from workbench.errors import UsageError, WorkbenchError, describe_fault
 from workbench.llm.litellm_setup import import_early
 from workbench.llm.model import Cancel
+from workbench.sandbox.sandbox import hide_directory
 from workbench.sandbox.workspace_copy import WorkspaceCopy
 from workbench.secrets.masker import MASKER
 from workbench.session.session_factory import Listeners, OpenedSession, start_session
@@ -76,6 +76,8 @@ class AttemptRunner:
 
     def run(self) -> Report:
         """Run the attempt and return the report. Raises WorkbenchError or OSError if the worker itself fails."""
+        # The checks of the tasks are in there, and what other attempts have changed.
+        hide_directory(self._run_directory)
         with ExitStack() as resources:
             ending, detail = self._run(resources)
         if self._patch:
@@ -152,8 +154,7 @@ class AttemptRunner:
         settings = load_settings(self._locations, _VARIABLES, **flags)
         if may_leave_unasked(settings):
             raise UsageError(f"the mode {NEVER} needs an image, or a sandbox that is not optional")
-        # The checks of the tasks are in there, and what other attempts have changed.
-        return replace(settings, rules=(*settings.rules, f"deny in {shlex.quote(f'{self._run_directory}/**')}"))
+        return settings
 
     def _leave(self, opened: OpenedSession) -> None:
         """Close the session; what its tools have stored besides the log is not needed any more."""
