@@ -148,17 +148,20 @@ def test_outcome_that_a_killed_client_did_not_learn_of_is_not_lost_by_a_repetiti
 @pytest.mark.confined
 def test_command_in_the_sandbox_cannot_find_the_checks_of_the_run(sandbox: Sandbox):
     found_or_installed(lambda: shutil.which("bwrap"), "bubblewrap")
-    search = f"cat {sandbox.project}/run/tasks.jsonl; grep -rs forty-two {sandbox.project}; echo searched"
+    run = sandbox.home / "runs/one"  # not in the project, because temporary directories are hidden anyway
+    search = f"cat {run}/tasks.jsonl; grep -rs forty-two {sandbox.home}/runs {sandbox.home}/visible; echo searched"
+    (sandbox.home / "visible").write_text("seen: forty-two")
     command = {"tool": "execute_bash", "risk": "LOW", "arguments": {"command": search}}
     rows = write_tasks(sandbox, task(1, mode="never", check="echo forty-two"))
     (sandbox.project / rows).rename(sandbox.home / rows)
-    arguments = [str(sandbox.home / rows), "-o", "run", "--model", sandbox.script(command, FINISH)]
+    arguments = [str(sandbox.home / rows), "-o", str(run), "--model", sandbox.script(command, FINISH)]
     done = run_batch(sandbox, *arguments, "--sandbox", "workspace-write")
     assert done.returncode == 0, (done.stdout, done.stderr)
-    with Store.open(sessions(sandbox)[0], readonly=True) as store:
-        (result,) = [repr(each.observation) for each in store.events() if isinstance(each, ActionObserved)][:1]
-    assert "searched" in result
-    assert "forty-two" not in result.replace("grep -rs forty-two", "")
+    (session,) = (run / "sessions").glob("*.session")
+    with Store.open(session, readonly=True) as store:
+        (output, *_) = [each.observation.get("output") for each in store.events() if isinstance(each, ActionObserved)]
+    assert output.endswith("visible:seen: forty-two\nsearched\n")
+    assert output.count("forty-two") == 1
 
 
 def test_run_inside_the_directory_that_is_copied_is_left_out(worker: Worker):
