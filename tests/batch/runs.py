@@ -45,7 +45,7 @@ def start_batch(sandbox: Sandbox, *arguments: str, **env: str) -> subprocess.Pop
 def run_batch(sandbox: Sandbox, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
     """Run `ohw batch` to its end."""
     with start_batch(sandbox, *arguments, **env) as process:
-        stdout, stderr = process.communicate(timeout=100)
+        stdout, stderr = process.communicate(timeout=200)
     return subprocess.CompletedProcess(arguments, process.returncode, stdout, stderr)
 
 

@@ -164,6 +164,15 @@ def test_command_in_the_sandbox_cannot_find_the_checks_of_the_run(sandbox: Sandb
     assert output.count("forty-two") == 1
 
 
+def test_worker_that_is_killed_before_it_has_stored_the_outcome_leaves_no_second_session(worker: Worker):
+    first = worker.run()
+    (outcome,) = worker.directory.glob("attempts/*/outcome.json")
+    outcome.unlink()
+    second = worker.run()
+    assert second.session != first.session
+    assert [each.stem for each in (worker.directory / "sessions").iterdir()] == [second.session]
+
+
 def test_run_inside_the_directory_that_is_copied_is_left_out(worker: Worker):
     project = worker.directory.parent / "project"
     project.mkdir(exist_ok=True)

@@ -22,6 +22,7 @@ from workbench.session.session_names import SUFFIX
 
 _OUTCOME: Final = "outcome.json"
 _LOCK: Final = "lock"
+_NOTE: Final = "session"
 _POLL: Final = 0.2
 _SESSION: Final = lazy_pattern(r"[a-z0-9][a-z0-9-]{0,79}")
 
@@ -124,6 +125,17 @@ class AttemptFiles:
             return None
         return report
 
+    def note_session(self, session_id: str) -> None:
+        """Note the session that the attempt starts now, and delete the one that a killed worker noted. Raises OSError.
+
+        A worker that is killed after it has stored a session, and before the outcome, would leave one too many.
+        """
+        note = self.path(_NOTE)
+        earlier = _content(note).decode(errors="replace")
+        if _SESSION.fullmatch(earlier):
+            (self._run / "sessions" / f"{earlier}{SUFFIX}").unlink(missing_ok=True)
+        note.write_text(session_id)
+
     def report(self, outcome: AttemptOutcome, session: Path | None) -> Report:
         """Store the outcome and the file of the session, or return them by value. Raises OSError."""
         if self._is_shared:
@@ -132,7 +144,7 @@ class AttemptFiles:
             if outcome.ending != "interrupted":
                 replace_file(self.path(_OUTCOME), msgspec.json.encode(outcome))
             return Report(outcome)
-        entries = [each for each in self.directory.iterdir() if each.name != _LOCK]
+        entries = [each for each in self.directory.iterdir() if each.name not in (_LOCK, _NOTE)]
         files = {self.relative(each.name): each.read_bytes() for each in entries}
         if session is not None:
             files[f"sessions/{session.name}"] = session.read_bytes()

@@ -136,6 +136,7 @@ class AttemptRunner:
             "overrides": Overrides(models=models),
         }
         session_id = new_id(self._task.id)
+        self._files.note_session(session_id)
         opened = start_session(self._locations, settings, copy.directory, session_id, **listeners)
         self._session = session_path(self._locations, session_id)
         return opened
