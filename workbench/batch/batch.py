@@ -92,7 +92,7 @@ class BatchRun:
         self._is_stopped.set()
 
     def interrupt(self) -> None:
-        """Start no more attempts, and interrupt those that run; a continuation of the run begins them anew."""
+        """Start no more attempts, and interrupt those that run; `--resume` starts them again."""
         self._is_stopped.set()
         self._cluster.end_attempts(self._name)
 
