@@ -110,7 +110,9 @@ class Progress:
         """Yield the newest attempts that did not succeed, the latest first."""
         failures = [each for each in self._outcomes if each.state not in _GOOD]
         for each in failures[: -_ROWS - 1 : -1]:
-            yield outcome_line(each, as_json=False)
+            mark, words = _MARKS.get(each.state, "✗"), (f"{each.task} #{each.attempt}", each.detail, each.model)
+            # The reason comes before the model, whose name may be long, because the line may be cut.
+            yield visible(f"{mark} {each.state:<9} {'   '.join(filter(None, words))}", lines=False)
 
 
 def remaining_seconds(durations: Sequence[float], remaining: int, parallel: int) -> tuple[float, float]:
