@@ -1,4 +1,4 @@
-"""Numbers as reports print them; one that is not known is a dash."""
+"""Numbers as reports and the view of a run show them; one that is not known is a dash."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from workbench.batch.attempt import AttemptOutcome, TaskAttempt
+from workbench.batch.figures import duration, money
 from workbench.text import counted, visible
 
 _MARKS: Final = {"solved": "✓", "done": "✓", "unsolved": "✗", "question": "?", "limit": "!", "interrupted": "!"}
@@ -38,9 +39,8 @@ def outcome_line(outcome: AttemptOutcome, *, as_json: bool) -> str:
     mark = _MARKS.get(outcome.state, "✗")
     detail = f"   {visible(outcome.detail, lines=False)}" if outcome.detail else ""
     name = _name(*outcome.names)
-    price = f"${outcome.cost:.2f}" if outcome.unpriced == 0 else "$?"
-    steps = counted(outcome.steps, "step")
-    return f"{mark} {outcome.state:<9} {name}   {steps}  {price}  {outcome.total_seconds:.1f}s{detail}"
+    spent = f"{counted(outcome.steps, 'step')}  {money(outcome.cost, outcome.unpriced)}"
+    return f"{mark} {outcome.state:<9} {name}   {spent}  {duration(outcome.total_seconds)}{detail}"
 
 
 def _name(task: str, model: str, number: int) -> str:
@@ -124,16 +124,6 @@ def remaining_seconds(durations: Sequence[float], remaining: int, parallel: int)
     spread = statistics.stdev(durations) if len(durations) > 1 else mean
     error = 2 * spread * math.sqrt(remaining + remaining**2 / len(durations))
     return max(0.0, (remaining * mean - error) / parallel), (remaining * mean + error) / parallel
-
-
-def duration(seconds: float) -> str:
-    """Return a duration as `42s`, `3m 05s` or `2h 10m`."""
-    whole = max(0, round(seconds))
-    if whole < 60:
-        return f"{whole}s"
-    if whole < 3600:
-        return f"{whole // 60}m {whole % 60:02}s"
-    return f"{whole // 3600}h {whole % 3600 // 60:02}m"
 
 
 def _cut(line: str, width: int) -> str:
