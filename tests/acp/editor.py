@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import acp
 from acp import schema
@@ -19,7 +19,7 @@ from acp.connection import StreamDirection, StreamEvent
 
 from tests.sandbox import Sandbox
 from workbench.acp.agent import EditorAgent
-from workbench.acp.main import LONGEST_LINE
+from workbench.acp.main import LONGEST_LINE, serve_streams
 from workbench.cli.arguments import parse
 from workbench.cli.common import settings_of
 
@@ -236,9 +236,8 @@ def served(sandbox: Sandbox, *args: str) -> Iterator[socket.socket]:
     async def serve() -> None:
         reader, writer = await asyncio.open_connection(sock=theirs, limit=LONGEST_LINE)
         try:
-            await acp.run_agent(cast("acp.Agent", agent), writer, reader, use_unstable_protocol=True)
+            await serve_streams(agent, reader, writer)
         finally:
-            agent.close()
             writer.close()
 
     with sandbox.entered(), ThreadPoolExecutor(1) as threads:

@@ -14,6 +14,7 @@ import pytest
 from tests.acp.editor import PATIENCE, served
 from tests.acp.test_prompts import decided
 from tests.sandbox import Sandbox, bash, finish
+from tests.tools.shells import eventually
 
 
 class Wire:
@@ -171,3 +172,20 @@ def test_signal_ends_the_process_and_leaves_the_run(sandbox: Sandbox, number: si
         assert process.wait(30) == 128 + number
         assert process.stderr.read() == ""
     assert decided(sandbox) == []
+
+
+@pytest.mark.parametrize("unread", [0, 400_000], ids=["nothing unread", "more unread than a pipe holds"])
+def test_editor_that_goes_away_while_updates_are_sent_ends_the_program(sandbox: Sandbox, unread: int):
+    answer = {"text": "x" * unread, **bash("touch made")}
+    model = sandbox.script(bash("until test -e go; do sleep 0.01; done"), answer, bash("sleep 600"))
+    with sandbox.start("acp", "--model", model, "--mode", "high", stdin=subprocess.PIPE) as process:
+        line = Wire(process.stdin, process.stdout)
+        line.call("initialize", {"protocolVersion": 1})
+        line.prompt(line.session(sandbox))
+        line.until(lambda message: "until test" in json.dumps(message))
+        (sandbox.project / "go").touch()
+        eventually(lambda: (sandbox.project / "made").exists(), "the run goes on")
+        process.stdout.close()
+        process.stdin.close()
+        assert process.wait(30) == 0
+        assert process.stderr.read() == ""
