@@ -80,15 +80,19 @@ class Sandbox:
         return subprocess.Popen(command, cwd=self.project, env=self.env, **pipes)
 
     def script(self, *turns: dict[str, Any]) -> str:
-        """Return the name of an offline model that plays these calls, one a turn, and then has nothing to say."""
+        """Return the name of an offline model that plays these calls, one a turn, and then has nothing to say.
+
+        A turn that has `calls` plays all of them.
+        """
         lines = []
         for number, turn in enumerate(turns):
             lines += ["[[turn]]", f'name = "t{number}"']
             lines += [f"{name} = {toml(turn[name])}" for name in ("text", "reasoning") if name in turn]
-            lines += ["[[turn.call]]"]
-            lines += [
-                f"{name} = {toml(turn[name])}" for name in ("tool", "risk", "summary", "arguments") if name in turn
-            ]
+            for call in turn.get("calls", [turn]):
+                lines += ["[[turn.call]]"]
+                lines += [
+                    f"{name} = {toml(call[name])}" for name in ("tool", "risk", "summary", "arguments") if name in call
+                ]
         path = self.home / "script.toml"
         path.write_text("\n".join(lines), encoding="utf-8")
         return f"scripted/{path}"

@@ -140,6 +140,29 @@ def test_cancel_right_after_a_prompt_ends_it(sandbox: Sandbox):
         assert line.result(prompt)["result"] == {"stopReason": "cancelled"}
 
 
+def test_nothing_is_asked_again_while_a_cancel_is_on_its_way(sandbox: Sandbox):
+    with wire(sandbox, bash("touch made", "HIGH"), finish()) as line:
+        session = line.session(sandbox)
+        prompt = line.prompt(session)
+        line.question()
+        line.write({"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": session}})
+        for mode in ("medium", "ask", "medium", "ask"):
+            line.request("session/set_mode", {"sessionId": session, "modeId": mode})
+        last = line.until(lambda message: message.get("id") == prompt or "session/request_permission" in str(message))
+        assert last.get("result") == {"stopReason": "cancelled"}
+
+
+def test_rejecting_and_stopping_asks_nothing_more(sandbox: Sandbox):
+    both = {"calls": [bash("touch one", "HIGH"), bash("touch two", "HIGH")]}
+    with wire(sandbox, both, finish()) as line:
+        prompt = line.prompt(line.session(sandbox))
+        question = line.question()
+        stop = next(each for each in question["params"]["options"] if each["optionId"].endswith("reject-and-stop"))
+        line.answer(question, {"outcome": "selected", "optionId": stop["optionId"]})
+        last = line.until(lambda message: message.get("id") == prompt or "session/request_permission" in str(message))
+        assert last.get("result") == {"stopReason": "end_turn"}
+
+
 @pytest.mark.parametrize(
     ("method", "params", "code"),
     [

@@ -63,12 +63,12 @@ class QuestionAsker:
     def ask_next(self, turn: PromptTurn | None) -> None:
         """Ask the next open question during `turn`, and withdraw a question that is no longer current.
 
-        With None, or while a question is being asked, only the latter is done.
+        With None, while a question is being asked, or once the user has stopped the run, only the latter is done.
         """
         item = self._next_open()
         if self._question is not None and (item is None or self._question[0] != _key(item)):
             self.withdraw()
-        if turn is None or item is None or self._question is not None or turn.reason.done():
+        if turn is None or item is None or self._question is not None or turn.is_stopping or turn.reason.done():
             return
         task = asyncio.create_task(self._ask(item, turn))
         self._question = (_key(item), task)
@@ -112,7 +112,7 @@ class QuestionAsker:
         self._answered.add(_key(item))
         self._client.send(option.outcome.command(item.action_id, item.fingerprint))
         if isinstance(option.outcome, Decision) and option.outcome.stop:
-            turn.interrupted = "end_turn"
+            turn.stop("end_turn")
         self.ask_next(turn)
 
     async def _unanswered(self, reason: str, turn: PromptTurn) -> None:

@@ -198,7 +198,7 @@ class EditorSession:
     async def _receive(self, message: Incoming) -> None:
         changed = apply(self._state, message)
         if isinstance(message, CheckUnsaved) and self._unsaved is not None:
-            self._unsaved.start(message, asks=self._turn is not None)
+            self._unsaved.start(message, asks=self._turn is not None and not self._turn.is_stopping)
         if isinstance(message, Rewound) and message.scope != "files":
             await self._read_again()
         for update in self._updates.of(message, changed):

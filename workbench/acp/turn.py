@@ -31,6 +31,8 @@ class PromptTurn:
         self.interrupted: StopReason = "cancelled"
         """The answer to the prompt if the run is interrupted."""
         self.is_cancelled = False
+        self.is_stopping = False
+        """Whether the user has stopped the run: nothing more is asked in this turn."""
         self._ends_with = ends_with
 
     def advance(self, message: Incoming, changed: Changed) -> None:
@@ -62,9 +64,14 @@ class PromptTurn:
         """Answer the prompt with "cancelled": once the run ends, or now if it waits for a message of the type
         `ends_with`.
         """
-        self.is_cancelled, self.interrupted = True, "cancelled"
+        self.is_cancelled = True
+        self.stop("cancelled")
         if self._ends_with is not None:
             self.end("cancelled")
+
+    def stop(self, reason: StopReason) -> None:
+        """Ask nothing more, and answer the prompt with this reason once its run is interrupted."""
+        self.is_stopping, self.interrupted = True, reason
 
     def _end_run(self, event: RunEnded) -> None:
         if event.reason == "error":
