@@ -18,9 +18,10 @@ from pathlib import Path
 import msgspec
 
 from tests.bench.measure import Measure
+from workbench.batch.answer_wait import AnswerWait
 from workbench.batch.attempt import TaskAttempt
 from workbench.batch.attempt_files import RunContext
-from workbench.batch.attempt_session import AttemptRun, ignore
+from workbench.batch.attempt_session import AttemptRun
 from workbench.batch.task import TaskSpec
 from workbench.batch.worker import run_attempt
 from workbench.config.locations import Locations
@@ -76,9 +77,14 @@ def _session(home: Path, model: str) -> None:
     with tempfile.TemporaryDirectory(dir=home) as workspace:
         settings = load_settings(locations, model=model, mode="high")
         opened = start_session(
-            locations, settings, Path(workspace), new_id("bench"), on_event=lambda event: None, on_live=ignore
+            locations,
+            settings,
+            Path(workspace),
+            new_id("bench"),
+            on_event=lambda event: None,
+            on_live=lambda event: None,
         )
-        AttemptRun(opened, Cancel()).drive("Do it.", 0)
+        AttemptRun(opened, Cancel(), AnswerWait(0, lambda question: None)).drive("Do it.", 0)
         opened.close()
 
 

@@ -23,8 +23,14 @@ from workbench.session.session_names import SUFFIX
 _OUTCOME: Final = "outcome.json"
 _LOCK: Final = "lock"
 _NOTE: Final = "session"
+_QUESTION: Final = "question"
 _POLL: Final = 0.2
 _SESSION: Final = lazy_pattern(r"[a-z0-9][a-z0-9-]{0,79}")
+
+
+def running_data(user: Locations, nonce: str) -> Path:
+    """Return the directory of a run's sessions on this machine while they run, beside the user's own data."""
+    return user.data.parent / "ohw-batch" / nonce
 
 
 class RunContext(msgspec.Struct, frozen=True):
@@ -37,13 +43,15 @@ class RunContext(msgspec.Struct, frozen=True):
     """Settings from the command line, without secrets."""
     keeps_workspaces: bool = False
     version: str = __version__
+    answer_seconds: float = 0.0
+    """How long a question waits for the user if no one has the attempt open."""
     client: str = ""
     """A name for the client: attempts of an interrupted one end, and those of a later one for the same run start."""
 
     @property
     def local_data(self) -> Path:
-        """The directory of the run's sessions on this machine while they run, beside ohw's own data."""
-        return Locations.from_environment().data.parent / "ohw-batch" / self.nonce
+        """The directory of the run's sessions on this machine while they run."""
+        return running_data(Locations.from_environment(), self.nonce)
 
 
 class Report(msgspec.Struct, frozen=True):
@@ -135,6 +143,13 @@ class AttemptFiles:
         if _SESSION.fullmatch(earlier):
             (self._run / "sessions" / f"{earlier}{SUFFIX}").unlink(missing_ok=True)
         note.write_text(session_id)
+
+    def note_question(self, question: str) -> None:
+        """Note what the attempt waits for, or with an empty text that it does not wait. Raises OSError."""
+        if question:
+            replace_file(self.path(_QUESTION), question.encode())
+        else:
+            self.path(_QUESTION).unlink(missing_ok=True)
 
     def report(self, outcome: AttemptOutcome, session: Path | None) -> Report:
         """Store the outcome and the file of the session, or return them by value. Raises OSError."""

@@ -13,9 +13,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from workbench.batch.answer_wait import AnswerWait
 from workbench.batch.attempt import AttemptOutcome, Ending, TaskAttempt
 from workbench.batch.attempt_files import AttemptFiles, Report, RunContext
-from workbench.batch.attempt_session import AttemptRun, Spending, ignore
+from workbench.batch.attempt_screens import AttemptScreens
+from workbench.batch.attempt_session import AttemptRun, Spending
 from workbench.batch.commands import CommandRun, run_command
 from workbench.batch.model_rate import RatedModels, Turns
 from workbench.batch.workspaces import NoWorkspace, make_workspace
@@ -25,11 +27,12 @@ from workbench.config.settings import Settings, load_settings
 from workbench.errors import UsageError, WorkbenchError, describe_fault
 from workbench.llm.litellm_setup import import_early
 from workbench.llm.model import Cancel
+from workbench.protocol.events import Event
 from workbench.sandbox.sandbox import hide_directory
 from workbench.sandbox.workspace_copy import WorkspaceCopy
 from workbench.secrets.masker import MASKER
 from workbench.session.session_factory import Listeners, OpenedSession, start_session
-from workbench.session.session_names import new_id, session_path, state_directory
+from workbench.session.session_names import new_id, session_path, socket_path, state_directory
 from workbench.session.toolset import Overrides
 from workbench.text import first_line
 
@@ -65,6 +68,7 @@ class AttemptRunner:
         self._turns = turns
         self._locations = replace(Locations.from_environment(), data=context.local_data)
         self._spending = Spending()
+        self._wait = AnswerWait(context.answer_seconds, files.note_question)
         self._workspace_name = f"{context.nonce}-{attempt.key}"
         self._run_directory = Path(os.path.realpath(context.directory))
         self._started = time.time()
@@ -102,20 +106,23 @@ class AttemptRunner:
         return self._in_session(copy, resources)
 
     def _in_session(self, copy: WorkspaceCopy, resources: ExitStack) -> tuple[Ending, str]:
+        screens = AttemptScreens(self._wait)
+        resources.callback(screens.close)
         try:
-            opened = self._open(copy)
+            opened = self._open(copy, screens)
         except WorkbenchError as error:  # such as a model without a key
             return "error", str(error)
         resources.callback(self._leave, opened)
         began = time.monotonic()
+        run = AttemptRun(opened, self._cancel, self._wait)
         try:
-            ending, detail = AttemptRun(opened, self._cancel).drive(self._task.prompt, self._task.minutes * 60)
+            ending, detail = run.drive(self._task.prompt, self._task.minutes * 60)
         except Exception as error:  # as in an engine, a fault ends this run and no other
             logger.exception("a step failed")
             self._files.path("fault.log").write_text(MASKER.masked(traceback.format_exc()), encoding="utf-8")
             ending, detail = "error", describe_fault(error)
             opened.fail(detail)
-        self._run_seconds = time.monotonic() - began
+        self._run_seconds = time.monotonic() - began - self._wait.waited
         try:
             self._patch = copy.patch()
         except WorkbenchError as error:
@@ -126,19 +133,26 @@ class AttemptRunner:
             return ending, detail or self._spending.detail
         return ending, f"check: {self._check}" if self._check is not None and not self._check.ok else ""
 
-    def _open(self, copy: WorkspaceCopy) -> OpenedSession:
+    def _open(self, copy: WorkspaceCopy, screens: AttemptScreens) -> OpenedSession:
         settings = self._settings()
         import_early(settings.profile(self._attempt.model))
         models = RatedModels(settings, self._turns, _VARIABLES)
+
+        def on_event(event: Event) -> None:
+            self._spending.add(event)
+            screens.on_event(event)
+
         listeners: Listeners = {
-            "on_event": self._spending.add,
-            "on_live": ignore,
+            "on_event": on_event,
+            "on_live": screens.on_live,
+            "has_user": self._wait.has_user,
             "overrides": Overrides(models=models),
         }
-        session_id = new_id(self._task.id)
+        session_id = f"{new_id(self._task.id)}-{self._attempt.number}"
         self._files.note_session(session_id)
         opened = start_session(self._locations, settings, copy.directory, session_id, **listeners)
         self._session = session_path(self._locations, session_id)
+        screens.serve(opened, socket_path(self._locations, session_id))
         return opened
 
     def _settings(self) -> Settings:

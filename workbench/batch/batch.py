@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import queue
-import secrets
 import threading
 import time
 from collections import deque
@@ -17,7 +16,7 @@ from workbench.batch.attempt_files import Report, RunContext
 from workbench.batch.cluster import Cluster, SchedulerTurns, is_lost
 from workbench.batch.progress import RunningAttempt
 from workbench.batch.results import Results
-from workbench.batch.run_directory import RunDirectory, RunOptions
+from workbench.batch.run_directory import RunDirectory
 from workbench.errors import WorkbenchError
 from workbench.text import first_line
 
@@ -31,13 +30,12 @@ class BatchRun:
     def __init__(
         self,
         directory: RunDirectory,
-        options: RunOptions,
+        context: RunContext,
         cluster: Cluster,
         *,
         max_parallel: int = 0,
         max_cost: float = 0.0,
         turns: SchedulerTurns | None = None,
-        keeps_workspaces: bool = False,
         earlier_cost: float = 0.0,
         notify: Callable[[str], None] = lambda line: None,
     ) -> None:
@@ -46,7 +44,6 @@ class BatchRun:
         `earlier_cost` is what the run has cost before. `notify` gets lines about the run as a whole.
         """
         self._directory = directory
-        self._options = options
         self._cluster = cluster
         self._max_parallel = max_parallel
         self._max_cost = max_cost
@@ -54,8 +51,7 @@ class BatchRun:
         self._notify = notify
         self._has_workers = True
         self._slots, self._counted = 0, float("-inf")
-        self._name = secrets.token_hex(6)
-        context = RunContext(options.nonce, str(directory.path), options.flags, keeps_workspaces, client=self._name)
+        self._name = context.client
         self._context = msgspec.json.encode(context)
         self._ended: queue.SimpleQueue[tuple[TaskAttempt, Any]] = queue.SimpleQueue()
         self._is_stopped = threading.Event()

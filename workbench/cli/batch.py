@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import secrets
 import shlex
 import signal
 import sys
@@ -23,6 +24,7 @@ from workbench.text import counted, visible
 
 if TYPE_CHECKING:
     from workbench.batch.attempt import AttemptOutcome, TaskAttempt
+    from workbench.batch.attempt_files import RunContext
     from workbench.batch.batch import BatchRun
     from workbench.batch.cluster import Cluster
     from workbench.batch.results import Results
@@ -64,17 +66,29 @@ def batch(arguments: Namespace) -> int:
             turns = SchedulerTurns(options.nonce, rates) if rates else None
             run = BatchRun(
                 directory,
-                options,
+                _context(arguments, options, directory),
                 cluster,
                 max_parallel=arguments.max_parallel or 0,
                 max_cost=settings.max_cost if "max_cost" in settings.from_flags else 0.0,
                 turns=turns,
-                keeps_workspaces=arguments.keep_workspaces,
                 earlier_cost=sum(each.cost for each in outcomes),
                 notify=print_error,
             )
             interrupts.concern(run)
             return _carry_out(run, attempts, results, arguments, interrupts)
+
+
+def _context(arguments: Namespace, options: RunOptions, directory: RunDirectory) -> RunContext:
+    from workbench.batch.attempt_files import RunContext
+
+    return RunContext(
+        options.nonce,
+        str(directory.path),
+        options.flags,
+        keeps_workspaces=arguments.keep_workspaces,
+        answer_seconds=60.0 * (arguments.wait or 0),
+        client=secrets.token_hex(6),
+    )
 
 
 def _carry_out(

@@ -26,6 +26,12 @@ def add_batch(parser: argparse.ArgumentParser) -> None:
         "--retry", choices=["failed", "stopped"], help="with --resume: repeat attempts that failed, or were stopped"
     )
     parser.add_argument("--scheduler", metavar="ADDRESS", help="dask scheduler to use, such as tcp://host:8786")
+    parser.add_argument(
+        "--wait",
+        metavar="MINUTES",
+        type=_positive,
+        help="how long an attempt waits for your answer in `ohw batch watch` (0)",
+    )
     parser.add_argument("--keep-workspaces", action="store_true", help="do not delete the workspaces of the attempts")
     parser.add_argument("--json", action="store_true", help="print each outcome as a JSON line")
 

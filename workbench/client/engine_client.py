@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _GREETING = 30.0
 _SILENCE_MS = 1_000
-_NOT_RUNNING = "The session is not running any more, and a view starts nothing"
+_NOT_RUNNING = "The session is not running any more, and is not started from here"
 
 
 class EngineGone(WorkbenchError):
@@ -61,15 +61,15 @@ class EngineConnection:
     ) -> EngineConnection:
         """Connect to the session's engine, starting it if none runs; it first sends the events after `last_seq`.
 
-        A viewer starts no engine. `timeout` is in seconds. Raises EngineRefused with one line if the engine cannot
-        serve the session.
+        A viewer starts no engine, nor does a launch that says so. `timeout` is in seconds. Raises EngineRefused with
+        one line if the engine cannot serve the session.
         """
         path = socket_path(launch.locations, launch.session_id)
         until = time.monotonic() + timeout
         hello = Hello(seen=last_seq, is_viewer=is_viewer, checks_unsaved=launch.checks_unsaved)
         while time.monotonic() < until:
             connection = connect(path, timeout)
-            if connection is None and is_viewer:
+            if connection is None and (is_viewer or not launch.starts_engine):
                 raise EngineRefused(_NOT_RUNNING)
             if connection is None:
                 # Raises if the engine refuses, for instance because another process holds the session.
@@ -230,6 +230,7 @@ _STALL_CHECKS = 2
 _VIEWER = "Read-only: this view controls nothing"
 _STALLED = "The agent process was stopped and does not respond. It continues with: kill -CONT {}"
 _GONE = "The agent process stopped. Your next answer or message restarts it"
+_ENDED = "The run has ended, and the session is not continued from here"
 _PARTING = 1.0
 _FAULT = "The connection to the engine failed inside ohw ({}); what you send next connects again"
 
@@ -255,6 +256,7 @@ class EngineClient:
         self._noticed: set[str] = set()
         self._parting = Leave()
         self._worker: threading.Thread | None = None
+        self._reader: threading.Thread | None = None
 
     def history(self) -> Iterable[Event | Branch]:
         """Return the stored events (of a long log, only the last part).
@@ -345,7 +347,8 @@ class EngineClient:
         if fresh := [text for text in connection.notices if text not in self._noticed]:
             self._inbox.put([EngineNotice(text) for text in fresh])
             self._noticed.update(fresh)
-        start_watched(partial(self._read, connection), partial(self._reader_died, connection), "client-reader")
+        died = partial(self._reader_died, connection)
+        self._reader = start_watched(partial(self._read, connection), died, "client-reader")
         return connection
 
     def _read(self, connection: EngineConnection) -> None:
@@ -357,7 +360,7 @@ class EngineClient:
                 stall.end()
                 self._inbox.put([self._taken(message) for message in messages])
         except EngineGone:
-            self._lost(connection, _GONE)
+            self._lost(connection, _GONE if self._launch.starts_engine else _ENDED)
         except (ValueError, KeyError):
             connection.close()
             self._lost(connection, "Version mismatch with the running agent process; reopen the session")
@@ -383,6 +386,11 @@ class EngineClient:
     def _leave(self, connection: EngineConnection) -> None:
         try:
             connection.send_command(self._parting)
+            connection.finish()
+            # An engine that cannot write to a connection any more does not read from it either, so it closes this one
+            # first. Otherwise the last commands could be lost.
+            if self._reader is not None:
+                self._reader.join(_PARTING)
         except EngineGone:
             pass  # the engine disconnected first
         finally:

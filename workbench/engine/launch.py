@@ -43,6 +43,8 @@ class Launch:
     is_new: bool = False
     has_user: bool = True
     """Whether a user can answer, now or later, what a running call asks; otherwise what it asks for is refused."""
+    starts_engine: bool = field(default=True, compare=False)
+    """Whether an engine is started if none runs; otherwise connecting is refused."""
     checks_unsaved: bool = field(default=False, compare=False)
     """Whether the front end that connects is asked about unsaved files; it tells the engine so in its greeting."""
     variables: Mapping[str, str] = field(default_factory=lambda: python_variables(os.environ), compare=False)
