@@ -7,6 +7,7 @@ import subprocess
 import tarfile
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,16 @@ from tests.batch.runs import FINISH, WRITE
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Fault
 from tests.sandbox import Sandbox, wait_for
+from workbench.batch.answer_wait import AnswerWait
 from workbench.batch.attempt import AttemptOutcome, TaskAttempt
 from workbench.batch.attempt_files import Report, RunContext
+from workbench.batch.attempt_session import AttemptRun
 from workbench.batch.task import TaskSpec
 from workbench.batch.worker import end_attempts, run_attempt
+from workbench.config.settings import load_settings
+from workbench.llm.model import Cancel
+from workbench.session.session_factory import start_session
+from workbench.session.session_names import new_id
 
 ASK = {"tool": "execute_bash", "risk": "HIGH", "arguments": {"command": "rm -rf /tmp/elsewhere"}}
 
@@ -219,3 +226,17 @@ def test_ended_attempt_whose_client_was_lost_does_not_run_again(worker: Worker):
     first = worker.run()
     worker.model = worker.sandbox.script(FINISH)
     assert worker.run() == first
+
+
+def test_interrupt_before_the_session_has_its_prompt_ends_the_run(local_sandbox: Sandbox):
+    locations = local_sandbox.locations
+    settings = load_settings(locations, model=local_sandbox.script(WRITE, FINISH), mode="high")
+    opened = start_session(
+        locations, settings, local_sandbox.project, new_id("t"), on_event=lambda event: None, on_live=lambda event: None
+    )
+    with closing(opened):
+        cancel = Cancel()
+        cancel.set()
+        run = AttemptRun(opened, cancel, AnswerWait(0, lambda question: None))
+        assert run.drive("Make the file.", 0) == ("interrupted", "")
+    assert not (local_sandbox.project / "made.txt").exists()

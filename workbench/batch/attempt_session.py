@@ -57,6 +57,7 @@ class AttemptRun:
         self._wait = wait
         self._is_suspended = False
         self._is_late = False
+        self._is_interrupted = False
         self._end = 0.0
         self._sub_agents = threading.Lock()
         opened.delegates.on_wait(self._on_sub_agents_wait)
@@ -70,6 +71,8 @@ class AttemptRun:
         """
         session = self._opened.session
         session.send(prompt)
+        if self._is_interrupted:  # before there was a run
+            self.interrupt()
         is_over = threading.Event()
         if seconds:
             self._end = time.monotonic() + seconds
@@ -104,7 +107,8 @@ class AttemptRun:
         return _ENDINGS.get(session.ended, "error"), ""
 
     def interrupt(self) -> None:
-        """Stop the run; everything done so far is kept."""
+        """Stop the run, or one that is still to come; everything done so far is kept."""
+        self._is_interrupted = True
         self._wait.end()
         self._opened.delegates.interrupt()
         self._opened.session.interrupt()
