@@ -14,8 +14,8 @@ from workbench.batch.task import TaskSpec
 SMALL, LARGE = "lab/small", "lab/large"
 
 
-def task(name: str, check: str = "pytest") -> TaskSpec:
-    return TaskSpec(name, prompt="Fix it", check=check)
+def task(name: str, check: str = "pytest", prompt: str = "Fix it", **more: Any) -> TaskSpec:
+    return TaskSpec(name, prompt=prompt, check=check, **more)
 
 
 def outcome(name: str, model: str = SMALL, number: int = 1, **more: Any) -> AttemptOutcome:

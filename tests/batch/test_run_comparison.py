@@ -10,13 +10,14 @@ import pytest
 
 from tests.batch.outcomes import LARGE, SMALL, outcome, solved, task, unsolved, write_run
 from tests.sandbox import Sandbox
+from workbench.batch.comparison_document import document_of_comparison
 from workbench.batch.run_comparison import ComparedRun, RunComparison, compare_runs
 
-CHECKED = {f"t{i}" for i in range(8)}
+TASKS = [task(f"t{i}") for i in range(8)]
 
 
 def compared(before, now) -> RunComparison:
-    return compare_runs(ComparedRun("one", before, CHECKED), ComparedRun("two", now, CHECKED))
+    return compare_runs(ComparedRun("one", before, TASKS), ComparedRun("two", now, TASKS))
 
 
 def test_tasks_are_compared_by_model_and_tested():
@@ -24,21 +25,21 @@ def test_tasks_are_compared_by_model_and_tested():
     now = [solved(f"t{i}", cost=0.5, steps=6) for i in range(7)] + [unsolved("t7", cost=0.5, steps=6)]
     numbers = compared(before, now)
     assert (numbers.tasks, numbers.better, numbers.worse, numbers.p) == (8, 7, 1, 0.0703125)
-    assert (numbers.rate_before, numbers.rate_now) == (1 / 8, 7 / 8)
-    assert (numbers.cost_before, numbers.cost_now, numbers.steps_before, numbers.steps_now) == (8.0, 4.0, 80, 48)
+    assert (numbers.before.rate, numbers.now.rate) == (1 / 8, 7 / 8)
+    assert (numbers.before.cost, numbers.now.cost, numbers.before.steps, numbers.now.steps) == (8.0, 4.0, 80, 48)
     assert {(change.task, change.model) for change in numbers.changes} == {(f"t{i}", SMALL) for i in range(8)}
 
 
 def test_only_models_of_both_runs_are_compared():
     numbers = compared([solved("t1"), solved("t1", LARGE)], [unsolved("t1"), solved("t1", "lab/new")])
-    assert (numbers.models, numbers.models_before, numbers.models_now) == ([SMALL], [LARGE], ["lab/new"])
+    assert (numbers.models, numbers.before.own_models, numbers.now.own_models) == ([SMALL], [LARGE], ["lab/new"])
     assert (numbers.better, numbers.worse) == (0, 1)
 
 
 def test_runs_without_a_common_model_are_compared_by_task():
     numbers = compared([unsolved("t1"), solved("t1", number=2)], [solved("t1", LARGE)])
     (change,) = numbers.changes
-    assert (change.model, change.rate_before, change.rate_now, numbers.better) == ("", 0.5, 1.0, 1)
+    assert (change.model, change.before.rate, change.now.rate, numbers.better) == ("", 0.5, 1.0, 1)
 
 
 def test_model_that_gains_what_another_loses_changes_no_task():
@@ -49,7 +50,17 @@ def test_model_that_gains_what_another_loses_changes_no_task():
 
 def test_task_without_a_check_is_neither_better_nor_worse():
     numbers = compared([outcome("docs", steps=2)], [outcome("docs", steps=3)])
-    assert (numbers.tasks, numbers.checked, numbers.rate_now, numbers.steps_now) == (1, 0, None, 3)
+    assert (numbers.tasks, numbers.checked, numbers.now.rate, numbers.now.steps) == (1, 0, None, 3)
+
+
+def test_tasks_that_are_not_the_same_in_both_runs_are_named():
+    outcomes = [solved(name) for name in ("t1", "t2", "t3")]
+    before = [task(name) for name in ("t1", "t2", "t3")]
+    now = [task("t1", prompt="Another."), task("t2", max_steps=9), task("t3", check="true")]
+    numbers = compare_runs(ComparedRun("one", outcomes, before), ComparedRun("two", outcomes, now))
+    assert numbers.altered == ["t1", "t3"]
+    (section,) = [each for each in document_of_comparison(numbers).sections if each.title == "Altered tasks"]
+    assert list(section.rows) == [("t1",), ("t3",)]
 
 
 @pytest.fixture
@@ -71,7 +82,7 @@ def test_table_says_what_changed_and_names_tasks_in_one_run_only(sandbox: Sandbo
 
 
 def test_formats_are_those_of_the_report(sandbox: Sandbox, runs: list[str]):
-    assert json.loads(sandbox.command("batch", "diff", "--json", *runs).stdout)["tasks_before"] == ["gone"]
+    assert json.loads(sandbox.command("batch", "diff", "--json", *runs).stdout)["before"]["own_tasks"] == ["gone"]
     rows = list(csv.DictReader(io.StringIO(sandbox.command("batch", "diff", *runs, "--csv").stdout)))
     assert [(row["task"], row["rate_before"], row["rate_now"]) for row in rows] == [
         ("cart", "0.0", "1.0"),

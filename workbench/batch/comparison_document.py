@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from workbench.batch.document import ReportDocument, ReportSection, TableColumn
 from workbench.batch.figures import amount, money, percent, probability
-from workbench.batch.run_comparison import RunComparison, TaskChange
+from workbench.batch.run_comparison import RunComparison, TaskChange, TaskNumbers
 from workbench.text import counted
 
 
@@ -16,9 +16,14 @@ def document_of_comparison(comparison: RunComparison) -> ReportDocument:
     if comparison.checked < comparison.tasks:
         without = counted(comparison.tasks - comparison.checked, "task")
         summary.append(f"{without} without a check in at least one run, so nothing shows whether it got better.")
+    if comparison.altered:
+        altered = counted(len(comparison.altered), "task")
+        summary.append(
+            f"{altered} with another prompt, revision, image, setup or check; a difference may come from that."
+        )
     if comparison.tasks and not comparison.models:
         summary.append("No model is in both runs: all attempts at a task are compared, with whatever model.")
-    title = f"Batch {comparison.before} → {comparison.now}"
+    title = f"Batch {comparison.before.name} → {comparison.now.name}"
     return ReportDocument(title, summary, list(_sections(comparison)))
 
 
@@ -29,26 +34,25 @@ def _sections(comparison: RunComparison) -> Iterator[ReportSection]:
         changes = [change for change in comparison.changes if change.difference * sign > 0]
         if changes:
             yield _changes(title, sorted(changes, key=lambda change: -abs(change.difference)), bool(comparison.models))
-    for what, before, now in (
-        ("Task", comparison.tasks_before, comparison.tasks_now),
-        ("Model", comparison.models_before, comparison.models_now),
-    ):
-        rows = [*((name, comparison.before) for name in before), *((name, comparison.now) for name in now)]
-        if rows:
+    if comparison.altered:
+        yield ReportSection("Altered tasks", [TableColumn("Task", "name")], [(name,) for name in comparison.altered])
+    for what, field in (("Task", "own_tasks"), ("Model", "own_models")):
+        runs = (comparison.before, comparison.now)
+        if rows := [(name, run.name) for run in runs for name in getattr(run, field)]:
             columns = [TableColumn(what, "name"), TableColumn("Run", "name")]
             yield ReportSection(f"{what}s in only one run", columns, rows)
 
 
 def _sums(comparison: RunComparison) -> ReportSection:
-    one = comparison
+    one, before, now = comparison, comparison.before, comparison.now
     columns = [TableColumn("", "text"), TableColumn("Before"), TableColumn("Now")]
     rows = [
-        ("Cost", money(one.cost_before, one.unpriced_before), money(one.cost_now, one.unpriced_now)),
-        ("Steps", amount(one.steps_before), amount(one.steps_now)),
+        ("Cost", money(before.cost, before.unpriced), money(now.cost, now.unpriced)),
+        ("Steps", amount(before.steps), amount(now.steps)),
     ]
     notes = ["Cost and steps are sums over tasks of the mean cost and the median steps of an attempt."]
     if one.checked:
-        rows.insert(0, ("Solved", percent(one.rate_before), percent(one.rate_now)))
+        rows.insert(0, ("Solved", percent(before.rate), percent(now.rate)))
         same = one.checked - one.better - one.worse
         notes = [
             f"{counted(one.better, 'task')} better, {one.worse:,} worse, {same:,} the same; exact two-sided sign test: "
@@ -66,14 +70,20 @@ def _changes(title: str, changes: Sequence[TaskChange], has_models: bool) -> Rep
         [
             change.task,
             *([change.model] if has_models else []),
-            f"{_solved(change.rate_before, change.attempts_before)} → {_solved(change.rate_now, change.attempts_now)}",
-            f"{money(change.cost_before, change.unpriced_before)} → {money(change.cost_now, change.unpriced_now)}",
-            f"{amount(change.steps_before)} → {amount(change.steps_now)}",
+            *(f"{cell(change.before)} → {cell(change.now)}" for cell in (_solved, _cost, _steps)),
         ]
         for change in changes
     ]
     return ReportSection(title, columns, rows)
 
 
-def _solved(rate: float | None, attempts: int) -> str:
-    return f"{round((rate or 0.0) * attempts)}/{attempts}"
+def _solved(numbers: TaskNumbers) -> str:
+    return f"{round((numbers.rate or 0.0) * numbers.attempts)}/{numbers.attempts}"
+
+
+def _cost(numbers: TaskNumbers) -> str:
+    return money(numbers.cost, numbers.unpriced)
+
+
+def _steps(numbers: TaskNumbers) -> str:
+    return amount(numbers.steps)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-import msgspec
-
 from workbench.batch.attempt import AttemptOutcome
-from workbench.batch.run_comparison import TaskChange
+from workbench.batch.run_comparison import TaskChange, TaskNumbers
 from workbench.files.csv_lines import csv_line
 
 _COLUMNS: Final = (*AttemptOutcome.__struct_fields__[:3], "state", *AttemptOutcome.__struct_fields__[3:])
@@ -21,7 +19,14 @@ def csv_of_attempts(outcomes: Iterable[AttemptOutcome]) -> Iterator[str]:
 
 def csv_of_changes(changes: Iterable[TaskChange]) -> Iterator[str]:
     """Yield a heading and a line for each task, or task and model, of a comparison."""
-    return _lines(TaskChange.__struct_fields__, map(msgspec.structs.astuple, changes))
+    numbers = TaskNumbers.__struct_fields__
+    columns = ("task", "model", *(f"{name}_{when}" for name in numbers for when in ("before", "now")))
+    return _lines(columns, map(_cells, changes))
+
+
+def _cells(change: TaskChange) -> list[object]:
+    runs = (change.before, change.now)
+    return [change.task, change.model, *(getattr(run, name) for name in TaskNumbers.__struct_fields__ for run in runs)]
 
 
 def _lines(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:

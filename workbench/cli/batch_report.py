@@ -59,7 +59,7 @@ def _run(path: str) -> RunDirectory:
 
 
 def _compared(name: str, directory: RunDirectory) -> ComparedRun:
-    return ComparedRun(name, read_outcomes(directory.results), {task.id for task in directory.tasks() if task.check})
+    return ComparedRun(name, read_outcomes(directory.results), directory.tasks())
 
 
 def _write(
