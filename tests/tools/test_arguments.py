@@ -73,8 +73,8 @@ def test_arguments_that_contain_themselves_are_refused():
     assert "nested more than" in refusal(loop)
 
 
-def test_arguments_of_more_than_twenty_megabytes_are_refused():
-    half = "x" * 10_500_000
+@pytest.mark.parametrize("half", ["x" * 10_500_000, "€" * 3_500_000], ids=["ASCII", "three bytes each"])
+def test_arguments_of_more_than_twenty_megabytes_are_refused(half: str):
     assert "larger than 20 MB" in refusal({"command": "create", "path": "/a", "file_text": half, "old_str": half})
 
 

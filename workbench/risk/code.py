@@ -132,7 +132,9 @@ def _debugger(text: str) -> tuple[Risk, str]:
 
 
 def _calculator(text: str) -> tuple[Risk, str]:
-    return ("HIGH", Reason("runs a command", Trait.RUNS)) if "!" in text or "execute" in text else ("MEDIUM", "reckons")
+    if "!" in text or "execute" in text:
+        return "HIGH", Reason("runs a command", Trait.RUNS)
+    return "MEDIUM", "calculates"
 
 
 _BY_KIND: Final[Mapping[Callable[[str], Rating], frozenset[str]]] = {

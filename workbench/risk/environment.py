@@ -114,9 +114,9 @@ def poisons(name: str, value: str, command: str = "", *, here: bool = False) -> 
     if name.startswith(_FINE_BEGINNINGS) or (name in _FINE and re.fullmatch(_FINE[name], value)):
         return None
     if here and name in _SEARCHED and ".." not in value and re.fullmatch(_searched(name), value):
-        return "MEDIUM", f"{_SEARCHED[name]} takes code from the workspace first"
+        return "MEDIUM", f"{_SEARCHED[name]} searches the workspace for code first"
     if name == "PATH" and re.fullmatch(rf"\$(?:PATH|\{{PATH\}})(?::{_BEHIND})+", value) and ".." not in value:
-        return "MEDIUM", "more programs are found, after the earlier ones"
+        return "MEDIUM", "adds directories to the end of PATH"
     return "HIGH", Reason(f"sets {name}, which changes what other commands do", Trait.RUNS)
 
 

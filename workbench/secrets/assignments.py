@@ -19,7 +19,6 @@ MARKS = ("pass", "pw", "secret", "token", "cookie", "auth", "key", "salt", "psk"
 
 _LONGEST_HEAD = 400
 """The number of characters of a line that are examined before a name."""
-_LONGEST_NAME = 100
 _QUOTED = r"(?=(?:[rbfu@$]{0,2}|&)[\"'`])"
 _HERE = r"<<[-~]?[\"']?\w{1,30}[\"']?[ \t]*\r?\n[ \t]*|(?:\"\"\"|''')\\?\s{0,20}|\\\r?\n[ \t]*"
 """The start of a value that continues on the next line: a here-document, a long string, or a continued line."""

@@ -54,13 +54,19 @@ def _names(action_type: type[Action]) -> dict[str, str]:
     return {field.alias or name: name for name, field in action_type.model_fields.items()}
 
 
+def _bytes_of(part: Any) -> int:
+    if isinstance(part, str):
+        return len(part) if part.isascii() else len(part.encode("utf-8", "surrogatepass"))
+    return len(part) if isinstance(part, bytes) else 8
+
+
 def check_size(arguments: dict[str, Any]) -> None:
     """Raise ArgumentError for arguments nested too deep or too large; never recurses."""
     size = 0
     open_parts: list[Iterator[Any]] = [iter((arguments,))]
     while open_parts:
         for part in open_parts[-1]:
-            size += len(part) if isinstance(part, str | bytes) else 8
+            size += _bytes_of(part)
             if size > MAX_BYTES:
                 limit = f"{MAX_BYTES // 1_000_000} MB"
                 raise ArgumentError(f"the arguments are larger than {limit}. Send the work in several smaller calls.")

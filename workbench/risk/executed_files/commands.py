@@ -36,10 +36,7 @@ from workbench.risk.executed_files.unknown_names import has_unknown, is_open
 from workbench.risk.paths import within
 
 _DEEPEST: Final = 6
-_LONGEST: Final = 20_000
-"""The number of characters of a command or code that are examined; longer ones are never rated LOW."""
 _ASSIGNMENT: Final = lazy_pattern(r"[A-Za-z_]\w*\+?=")
-_CELL_RUNS: Final = lazy_pattern(r"^[ \t]*%(?:run|load|debug|prun)[ \t]+([^\n]+)", re.M)
 _MODULE_FLAGS: Final = frozenset({"-p", "--app", "-A", "--settings", "--plugins", "--load-plugins"})
 """Options whose value is a module, or several separated by commas, that some programs load."""
 _VERSION: Final = lazy_pattern(r"[-.]?[\d.]+\Z")

@@ -117,7 +117,7 @@ def _filled(call: Call, values: str) -> None:
     options, operands = call.options(Spec(values=words(values) | {"-a", "-C", "-c", "-O", "-s"}))
     named = [option.value for option in options if option.flag == "-a" and option.value]
     for word in [*named, *operands]:
-        call.scan.origins.reckon(word.raw.partition("[")[2])
+        call.scan.origins.add_arithmetic(word.raw.partition("[")[2])
         if UNKNOWN in word.text:
             call.scan.origins.refer(call.text, word.raw.strip("\"'${}"))
         elif call.stdin is not None:
@@ -137,7 +137,7 @@ def _is_fed(call: Call) -> None:
 def _let(call: Call) -> None:
     """Rate `let`: each word is an arithmetic expression."""
     for word in call.words:
-        call.scan.origins.reckon(word.raw.strip("\"'"))
+        call.scan.origins.add_arithmetic(word.raw.strip("\"'"))
     _names(call)
     for word in call.words:
         name = re.match(r"[A-Za-z_]\w*(?=[-+*/%]?=(?!=))", word.text)

@@ -170,7 +170,7 @@ def _adds_code_path(judge: Judge, call: ast.Call) -> None:
         for path in judge.paths_of(text):
             inside = path is not None and judge.around.context.reading(path)[0] == "LOW" and not path.startswith("/tmp")
             if inside:
-                judge.report(call, "MEDIUM", "Python takes code from the workspace first")
+                judge.report(call, "MEDIUM", "Python searches the workspace for code first")
             elif path is None and _is_own_directory(call.args[-1]):
                 continue
             else:

@@ -68,7 +68,7 @@ def _origin(scan: Scan, node: Node, name: str, value: str, words: list[Word], *,
         scan.origins.outside(name)
     for word in words:
         if at := _PLACED.match(word.raw):
-            scan.origins.reckon(at[1])
+            scan.origins.add_arithmetic(at[1])
 
 
 def declared(scan: Scan, node: Node) -> None:
@@ -100,7 +100,7 @@ _CHANGES: Final = frozenset("rnulci")
 def _declared_word(scan: Scan, node: Node, word: Word, marks: str) -> None:
     name, equals, value = word.text.partition("=")
     if node.type == "unset_command" and "[" in word.raw:
-        scan.origins.reckon(word.raw.partition("[")[2])
+        scan.origins.add_arithmetic(word.raw.partition("[")[2])
     if UNKNOWN in name.partition("[")[0]:
         says(scan, word.raw, Reason("sets a variable only known at run time", Trait.UNCERTAIN))
     elif (equals or node.type == "unset_command") and not is_open(word):
@@ -132,7 +132,7 @@ def _without_value(scan: Scan, name: str, marks: str) -> None:
     if "local" in marks:
         scan.origins.number(name)
     elif "i" in marks:
-        scan.origins.reckon(name)
+        scan.origins.add_arithmetic(name)
 
 
 def _declaration(scan: Scan, node: Node) -> None:
@@ -199,7 +199,7 @@ def expanded(scan: Scan, node: Node) -> None:
     if refers := _REFERS_TO.match(raw):
         scan.origins.refer(raw, ARGUMENTS if refers[1] == "#" else refers[1])
     if part := _PART_OF.match(raw):
-        scan.origins.reckon(part[1].replace(":", " "))
+        scan.origins.add_arithmetic(part[1].replace(":", " "))
     if "[" in raw or part:
         _element(scan, raw)
         _sets(scan, raw)
@@ -215,14 +215,14 @@ def _inside(scan: Scan, node: Node) -> None:
         scan.visit(child)
 
 
-def reckoned(scan: Scan, node: Node) -> None:
+def arithmetic(scan: Scan, node: Node) -> None:
     """Rate arithmetic, which may also set variables: `((NAME=1))`, `$((NAME++))`, `${x[NAME=1]}`."""
     raw = scan.reader.raw(node)
     if node.type == "subscript":
         _element(scan, raw)
         _sets(scan, raw)
     elif node.type != "compound_statement" or raw.startswith("(("):
-        scan.origins.reckon(raw)
+        scan.origins.add_arithmetic(raw)
         _sets(scan, raw)
     _inside(scan, node)
 
@@ -231,7 +231,7 @@ def _element(scan: Scan, raw: str) -> None:
     """Record the subscript as arithmetic, unless it is the key of an associative array or selects all elements."""
     result = _ELEMENT.match(raw)
     if result and result[1] not in scan.origins.maps and not _ALL.fullmatch(result[2]):
-        scan.origins.reckon(result[2])
+        scan.origins.add_arithmetic(result[2])
 
 
 def _sets(scan: Scan, raw: str) -> None:
@@ -253,7 +253,7 @@ def names_of_loop(scan: Scan, node: Node) -> None:
         says(scan, head, RUNS)
     if node.type == "c_style_for_statement":
         _sets(scan, head)
-        scan.origins.reckon(head.partition("((")[2].rpartition("))")[0])
+        scan.origins.add_arithmetic(head.partition("((")[2].rpartition("))")[0])
         return
     name = ""
     values = []

@@ -196,7 +196,7 @@ def _compared(scan: Scan, node: Node) -> None:
     for child in node.children:
         if child.type == "binary_expression":
             if any(each.type == "test_operator" and scan.reader.raw(each) in _COMPARES for each in child.children):
-                scan.origins.reckon(
+                scan.origins.add_arithmetic(
                     " ".join(scan.reader.raw(each) for each in child.children if each.type != "test_operator")
                 )
             else:

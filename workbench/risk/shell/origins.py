@@ -76,14 +76,14 @@ class Origins:
         self._becomes(name, pattern)
         self._outside.add(name)
         if name in self.integers:
-            self.reckon(name)
+            self.add_arithmetic(name)
 
     def assign(self, name: str, raw: str, *, lasts: bool = True) -> None:
         """Record an assigned value, given as source; `lasts` says that it is set for more than one command."""
         adds = name.endswith(("+", "]"))
         name = name.partition("[")[0].removesuffix("+")
         if name in self.integers:
-            self.reckon(raw)
+            self.add_arithmetic(raw)
         text = without_counts(raw)
         if adds or not lasts:
             self._kinds.setdefault(name, set()).add("added")
@@ -128,7 +128,7 @@ class Origins:
         """Return the variables whose pattern was used although they also get values that it does not match."""
         return frozenset(name for name in self.relied if len(self._kinds.get(name, ())) > 1)
 
-    def reckon(self, raw: str) -> None:
+    def add_arithmetic(self, raw: str) -> None:
         """Record an arithmetic expression, given as source."""
         text = without_counts(raw, sums=False)
         names = frozenset(_plain(result) for result in _NAME.findall(_ONLY_SET.sub(" ", text))) - NUMBERS

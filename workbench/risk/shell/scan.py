@@ -141,7 +141,7 @@ class Scan:
 
     def _unreadable(self, text: str) -> None:
         for match in _PART_OF.finditer(text):
-            self.origins.reckon(match[1])
+            self.origins.add_arithmetic(match[1])
         words = bare_words(text)
         alarming = sorted(words & self.programs.ALARMING) or ("/dev/tcp" in text or "/dev/udp" in text)
         risk: Risk = "HIGH" if alarming else "MEDIUM"

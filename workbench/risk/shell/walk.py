@@ -12,7 +12,7 @@ from workbench.risk.assessment import Part, not_plain, shortened
 from workbench.risk.paths import within
 from workbench.risk.reason import READS_SOMEWHERE, Reason, Trait
 from workbench.risk.shell import endless
-from workbench.risk.shell.assignments import assigned, declared, expanded, names_of_loop, reckoned
+from workbench.risk.shell.assignments import arithmetic, assigned, declared, expanded, names_of_loop
 from workbench.risk.shell.control import branches, chain, moves_caller, tested
 from workbench.risk.shell.parser import (
     LEAVES,
@@ -383,8 +383,8 @@ _VISITS: dict[str, Callable[[Scan, Node], None]] = {
     "declaration_command": declared,
     "unset_command": declared,
     "expansion": expanded,
-    "subscript": reckoned,
-    "arithmetic_expansion": reckoned,
-    "compound_statement": reckoned,
+    "subscript": arithmetic,
+    "arithmetic_expansion": arithmetic,
+    "compound_statement": arithmetic,
     "test_command": tested,
 }
