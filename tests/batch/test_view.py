@@ -10,7 +10,8 @@ from tests.batch.test_batch import FINISH, WRITE
 from tests.sandbox import Sandbox
 from tests.terminal.terminal import Terminal
 from workbench.batch.attempt import AttemptOutcome, TaskAttempt
-from workbench.batch.progress import Progress, RunningAttempt, outcome_line, remaining_seconds
+from workbench.batch.pace import remaining_seconds
+from workbench.batch.progress import Progress, RunningAttempt, outcome_line
 from workbench.batch.task import TaskSpec
 
 
