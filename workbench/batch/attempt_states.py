@@ -36,8 +36,8 @@ _SIGNS: Final = {
 
 
 def state_sign(state: str) -> str:
-    """Return the sign of a state, which is one cell wide."""
-    return _SIGNS.get(state, "✗")
+    """Return the sign of a state, which is one cell wide; failures other than of the check have one in common."""
+    return _SIGNS.get(state, "■")
 
 
 def urgency(state: str) -> int:

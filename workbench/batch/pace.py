@@ -42,9 +42,7 @@ def pace_of(durations: Sequence[float], passed: float, remaining: int, parallel:
     """
     per_minute = 60 * len(durations) / passed if durations and passed > 0 else None
     has_range = remaining > 0 and len(durations) >= _FEWEST
-    return RunPace(
-        passed, per_minute, remaining_seconds(durations, remaining, max(1, parallel)) if has_range else None
-    )
+    return RunPace(passed, per_minute, remaining_seconds(durations, remaining, max(1, parallel)) if has_range else None)
 
 
 def remaining_seconds(durations: Sequence[float], remaining: int, parallel: int) -> tuple[float, float]:

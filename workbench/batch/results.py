@@ -6,6 +6,7 @@ The table `attempts` is for users' own queries too: its columns are the fields o
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
@@ -29,6 +30,8 @@ _CREATE: Final = (
     + ", PRIMARY KEY (task, model, attempt)) STRICT"
 )
 _INSERT: Final = f"INSERT OR REPLACE INTO attempts ({_NAMES}) VALUES ({', '.join('?' * len(_COLUMNS))})"
+_TICK_NS: Final = 1_000_000_000
+"""Nanoseconds in which a clock of a file system advances for certain."""
 
 
 class Results:
@@ -93,6 +96,75 @@ def read_outcomes(path: Path) -> list[AttemptOutcome]:
         return list(map(_outcome, rows))
     except (sqlite3.Error, msgspec.ValidationError) as error:
         raise WorkbenchError(f"{visible_path(str(path))} cannot be read: {error}") from None
+
+
+class ResultsReader:
+    """Reads the outcomes of a run again and again, each row only once; other processes may write meanwhile.
+
+    The database is closed between two reads: an open reader would keep its writer from making it a single file again.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._files: tuple[object, ...] = ()
+        """The times and sizes of the files that were read last."""
+        self._row = 0
+        """The last row that was read, and below what it says."""
+        self._last: tuple[Any, ...] | None = None
+        self.outcomes: dict[tuple[str, str, int], AttemptOutcome] = {}
+
+    def refresh(self) -> bool:
+        """Read what is new, and return whether there was anything. Raises WorkbenchError."""
+        files = tuple(map(_stamp, (self._path, self._path.with_name(f"{self._path.name}-wal"))))
+        if files == self._files or files[0] is None:
+            return False
+        try:
+            with closing(sqlite3.connect(f"{self._path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+                is_changed = self._read(connection)
+        except (sqlite3.Error, msgspec.ValidationError) as error:
+            raise WorkbenchError(f"{visible_path(str(self._path))} cannot be read: {error}") from None
+        # Two writes within one tick of the clock have the same time, so a recent file is read once more.
+        newest = max(each[0] for each in files if each is not None)
+        self._files = files if time.time_ns() - newest > _TICK_NS else ()
+        return is_changed
+
+    def _read(self, connection: sqlite3.Connection) -> bool:
+        if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'attempts'").fetchone():
+            return False
+        connection.execute("BEGIN")  # all queries see the same rows
+        count = connection.execute("SELECT count(*) FROM attempts").fetchone()[0]
+        rows = self._rows_after(connection, self._row)
+        was_removed = count != len(self.outcomes) + len(rows)
+        if was_removed or (self._last is not None and self._last_row(connection) != self._last):
+            # Attempts are repeated: their rows were removed, and a new row may have the number of a removed one.
+            self.outcomes, self._row = {}, 0
+            rows = self._rows_after(connection, 0)
+            was_removed = True
+        for row in rows:
+            outcome = _outcome(row[1:])
+            self.outcomes[outcome.names] = outcome
+        if rows:
+            self._row = rows[-1][0]
+        self._last = self._last_row(connection)
+        return bool(rows) or was_removed
+
+    def _rows_after(self, connection: sqlite3.Connection, row: int) -> list[tuple[Any, ...]]:
+        query = f"SELECT rowid, {_NAMES} FROM attempts WHERE rowid > ? ORDER BY rowid"
+        return connection.execute(query, [row]).fetchall()
+
+    def _last_row(self, connection: sqlite3.Connection) -> tuple[Any, ...] | None:
+        query = "SELECT task, model, attempt, started FROM attempts WHERE rowid = ?"
+        row: tuple[Any, ...] | None = connection.execute(query, [self._row]).fetchone()
+        return row
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    """Return the time of the last write and the size of a file; None if there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size
 
 
 def _outcome(row: Iterable[Any]) -> AttemptOutcome:

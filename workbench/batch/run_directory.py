@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
+import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -74,6 +75,14 @@ class RunDirectory:
         """Whether this is the directory of a run."""
         return (self.path / _OPTIONS).is_file()
 
+    @property
+    def options_written(self) -> float:
+        """When the options were written, which each client does when it starts, in seconds since the epoch; or 0."""
+        try:
+            return (self.path / _OPTIONS).stat().st_mtime
+        except OSError:
+            return 0.0
+
     def create(self, options: RunOptions, tasks: Sequence[TaskSpec]) -> Self:
         """Create the directory and hold it. Raises UsageError if it contains anything already, or cannot be written."""
         try:
@@ -134,11 +143,14 @@ class RunDirectory:
     def _hold(self) -> None:
         descriptor = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         self._lock.callback(os.close, descriptor)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            self.close()
-            raise UsageError(f"another `ohw batch` is working on {self._name}") from None
+        for patience in (0.05, 0.2, 0.0):
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except BlockingIOError:
+                time.sleep(patience)  # `ohw batch watch` has it for a moment, to see whether a client does
+        self.close()
+        raise UsageError(f"another `ohw batch` is working on {self._name}")
 
     @property
     def _name(self) -> str:

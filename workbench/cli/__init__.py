@@ -21,6 +21,7 @@ _FUNCTIONS = {
     "batch predictions": "batch_predictions:batch_predictions",
     "batch report": "batch_report:report",
     "batch diff": "batch_report:diff",
+    "batch watch": "batch_watch:batch_watch",
     "acp": "acp:acp",
     "serve": "serve:serve",
     "browser-tab": "serve:browser_tab",

@@ -43,6 +43,13 @@ def add_batch_predictions(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--attempt", metavar="N", type=_positive, default=1, help="which attempt at each task (1)")
 
 
+def add_watch(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `ohw batch watch`."""
+    parser.add_argument(
+        "run", metavar="RUN", help="directory of the run, also of one that has ended"
+    )
+
+
 def add_report(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `ohw batch report`."""
     parser.add_argument("run", metavar="RUN", help="directory of the run, which may still be running")

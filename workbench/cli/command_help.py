@@ -40,6 +40,7 @@ COMMANDS = {
 }
 """The commands in the order of `ohw --help`."""
 SUBCOMMANDS = {
+    "batch watch": "show what RUN does as a grid of tasks and models, with the session of each attempt",
     "batch report": "show what came of RUN: what was solved, what it cost, and where attempts end, by model and task",
     "batch diff": "show what got better or worse from one run to another, task by task",
     "batch predictions": "write the patches of a run as the predictions that SWE-bench evaluates",

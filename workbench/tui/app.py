@@ -101,7 +101,7 @@ class UserKeymap:
 class QuitGuard:
     """Ends the app on the second ctrl+c in a row, or on a signal."""
 
-    def __init__(self, app: WorkbenchApp, clock: Callable[[], float]) -> None:
+    def __init__(self, app: TerminalApp, clock: Callable[[], float]) -> None:
         self._app = app
         self._clock = clock
         self._warned_until = 0.0

@@ -38,7 +38,9 @@ from workbench.view.farewell import farewell
 from workbench.view.state import SessionState
 
 if TYPE_CHECKING:
+    from workbench.batch.watched_run import WatchedRun
     from workbench.client.remote_client import RemoteClient
+    from workbench.view.batch_watch import WatchPosition
 
 _TURN = 0.001
 """Switch interval of threads, in seconds; short, because keys are read and frames written in other threads."""
@@ -86,6 +88,36 @@ def open_screen(
     on_own_write(partial(_notify_engine, app, compared))
     code = app.run(mouse=bool(settings.terminal.get("mouse", True)))
     _leave(app, locations, ends_run=ends_run)
+    return code if code is not None else app.return_code or 0
+
+
+def open_client(locations: Locations, settings: Settings, session: AppSession) -> int:
+    """Show one session through its own client until the app ends; return its exit code.
+
+    The session continues as it would without the screen, and no other one can be opened from it. The process may open
+    other screens afterwards.
+    """
+    _prepare_process(locations)
+    app = WorkbenchApp(
+        session,
+        settings,
+        themes=locations.themes,
+        settings_file=locations.settings_file,
+        settings_model=SettingsModel(locations, settings),
+    )
+    code = app.run(mouse=bool(settings.terminal.get("mouse", True)))
+    if session.client is not None:
+        session.client.close()
+    return code if code is not None else app.return_code or 0
+
+
+def open_watch(locations: Locations, settings: Settings, run: WatchedRun, position: WatchPosition) -> int:
+    """Show what a run does until the app ends, and return its exit code; `position.opened` is what to show next."""
+    from workbench.tui.batch_watch_app import BatchWatchApp
+
+    _prepare_process(locations)
+    app = BatchWatchApp(run, position, settings, themes=locations.themes, settings_file=locations.settings_file)
+    code = app.run(mouse=bool(settings.terminal.get("mouse", True)))
     return code if code is not None else app.return_code or 0
 
 

@@ -30,6 +30,8 @@ class AppSession(Struct, frozen=True):
     """Returns the directory for the screen's files about a session, given the session's id."""
     unsent: Path | None = None
     """The directory for text typed before a new session has its first message."""
+    file: Path | None = None
+    """The session file, if it is not in the user's own directory of sessions."""
     url: SshUrl | None = None
     """Where the session is on another machine."""
     machine: str = ""

@@ -65,5 +65,5 @@ class TimeOpener:
         from workbench.tui.screens.time_view import TimeScreen
         from workbench.view.moments import Moments
 
-        path = session_path(Locations.from_environment(), self._state.session_id)
+        path = self._session.file or session_path(Locations.from_environment(), self._state.session_id)
         self._screen.app.push_screen(TimeScreen(self, self._state, self._session, Moments(path), seq))

@@ -14,11 +14,11 @@ from typing import Final
 
 from msgspec import Struct
 
+from workbench.diff.git_patch import lines_in, name_in, sections
 from workbench.diff.hunks import FileDiff
 from workbench.errors import WorkbenchError
 from workbench.files.git import run_git
 from workbench.files.text_file import EditorError, decoded_versions
-from workbench.lazy_pattern import lazy_pattern
 from workbench.text import first_line, visible_path
 from workbench.view.state import FileState
 
@@ -33,8 +33,6 @@ _DIFF: Final = (
     *("--src-prefix=a/", "--dst-prefix=b/"),
 )
 _SETTINGS: Final = {"diff.suppressBlankEmpty": "false", "core.bigFileThreshold": str(_LARGEST)}
-_ESCAPE: Final = lazy_pattern(rb'\\([0-7]{3}|[abtnvfr"\\])')
-_ESCAPED: Final = dict(zip(b'abtnvfr"\\', b'\a\b\t\n\v\f\r"\\', strict=True))
 _SUBMODULE: Final = b"160000"
 _NO_NEWLINE: Final = b"\n\\ No newline at end of file\n"
 
@@ -117,11 +115,11 @@ class IndexSide:
 
     def _read(self, top: Path) -> list[_Change]:
         words = (*_DIFF, *(("--cached",) if self.is_staged else ()))
-        sections: dict[bytes, bytes] = {}
-        for section in _sections(_git(words, top)):
-            name = _name_in(section)
-            sections[name] = sections.get(name, b"") + section  # two, if a file became a link
-        changes = [_tracked(name, patch) for name, patch in sections.items()]
+        patches: dict[bytes, bytes] = {}
+        for section in sections(_git(words, top)):
+            name = name_in(section)
+            patches[name] = patches.get(name, b"") + section  # two, if a file became a link
+        changes = [_tracked(name, patch) for name, patch in patches.items()]
         if not self.is_staged:
             conflicts = _conflicts(top)
             changes = [change for change in changes if change.name not in {each.name for each in conflicts}]
@@ -233,56 +231,14 @@ def _refuse_filtered(name: bytes, top: Path) -> None:
         raise CannotStage(f"Not staged: the filter {visible_path(value)} converts it, which only `git add {path}` runs")
 
 
-def _sections(patch: bytes) -> Iterator[bytes]:
-    """Yield the patch of each file.
-
-    Each begins with a line `diff`; lines of content cannot, because they begin with a space, a sign or a backslash.
-    """
-    for part in (b"\n" + patch.removesuffix(b"\n")).split(b"\ndiff ")[1:]:
-        if part.startswith(b"--git "):
-            yield b"diff " + part.partition(b"\n* Unmerged path ")[0] + b"\n"
-
-
-def _name_in(section: bytes) -> bytes:
-    """Return the path in the header, which has it twice, after `a/` and after `b/`."""
-    names = section.split(b"\n", 1)[0].removeprefix(b"diff --git ")
-    name = names[: len(names) // 2]
-    return _unquoted(name[1:-1])[2:] if name.startswith(b'"') else name[2:]
-
-
-def _unquoted(name: bytes) -> bytes:
-    def character(match: object) -> bytes:
-        code = match[1]  # type: ignore[index]
-        return bytes([_ESCAPED[code[0]] if len(code) == 1 else int(code, 8)])
-
-    return _ESCAPE.sub(character, name)
-
-
 def _tracked(name: bytes, patch: bytes) -> _Change:
     note = ""
     if b"\ndiff --git " in patch:
         note = "it became another kind of file; only the whole file can be staged"
     elif b"\nBinary files " in patch.partition(b"\n@@ ")[0]:
         note = "not text, or too large; only the whole file can be staged"
-    old, new = ([], []) if note else _lines_of(patch)
+    old, new = ([], []) if note else lines_in(patch.partition(b"\n@@ ")[2].partition(b"\n")[2])
     return _Change(name, patch, old, new, note)
-
-
-def _lines_of(patch: bytes) -> tuple[list[bytes], list[bytes]]:
-    """Return the lines of both sides, of which the last one may have no newline."""
-    old: list[bytes] = []
-    new: list[bytes] = []
-    sides = {b" ": (old, new), b"-": (old,), b"+": (new,)}
-    last: tuple[list[bytes], ...] = ()
-    for line in patch.partition(b"\n@@ ")[2].split(b"\n")[1:-1]:
-        if line[:1] == b"\\":
-            for side in last:
-                side[-1] = side[-1][:-1]
-        else:
-            last = sides.get(line[:1], ())
-            for side in last:
-                side.append(line[1:] + b"\n")
-    return old, new
 
 
 def _marked(mark: bytes, lines: Sequence[bytes]) -> Iterator[bytes]:

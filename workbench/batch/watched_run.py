@@ -1,0 +1,257 @@
+"""What a run does now, read from its directory again and again; the run may be running, finished or interrupted."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from workbench.batch.attempt import AttemptOutcome, TaskAttempt, planned
+from workbench.batch.attempt_files import RunContext
+from workbench.batch.attempt_states import PENDING, RUNNING, WAITING
+from workbench.batch.pace import RunPace, pace_of
+from workbench.batch.results import ResultsReader
+from workbench.batch.run_directory import RunDirectory, RunOptions
+from workbench.batch.task import TaskSpec
+from workbench.text import first_line
+
+_MOST_TIMED: Final = 2_000
+"""The latest attempts by which the remaining time is estimated."""
+_LONGEST: Final = 300
+Names = tuple[str, str, int]
+
+
+class AttemptStatus(msgspec.Struct, frozen=True):
+    """One attempt as it is now."""
+
+    attempt: TaskAttempt
+    outcome: AttemptOutcome | None = None
+    live: str = PENDING
+    """Without an outcome: `running`, `waiting` (for an answer), or `pending`."""
+    session: str = ""
+    """The ID of its session, while that runs on this machine."""
+    question: str = ""
+    """What it asks while it is waiting, as one line."""
+    since: float = 0.0
+    """When it was started, in seconds since the epoch, while it runs."""
+
+    @property
+    def state(self) -> str:
+        """One word for lists."""
+        return self.outcome.state if self.outcome is not None else self.live
+
+    @property
+    def cost(self) -> float:
+        """What it has cost, in US dollars; 0 while that is not known."""
+        return self.outcome.cost if self.outcome is not None else 0.0
+
+    def seconds(self, now: float) -> float:
+        """Return how long it took, or has been running at `now`."""
+        if self.outcome is not None:
+            return self.outcome.total_seconds
+        return max(0.0, now - self.since) if self.since else 0.0
+
+
+class TaskRow(msgspec.Struct, frozen=True):
+    """A task with the attempts at it, by model and in their order."""
+
+    task: TaskSpec
+    cells: Mapping[str, Sequence[AttemptStatus]]
+
+    @property
+    def statuses(self) -> Iterator[AttemptStatus]:
+        """All attempts at the task."""
+        return (status for cell in self.cells.values() for status in cell)
+
+
+class RunView(msgspec.Struct, frozen=True):
+    """A run as it was when it was read; `rows` is the same object as long as nothing in it has changed."""
+
+    name: str
+    rows: Sequence[TaskRow] = ()
+    models: Sequence[str] = ()
+    states: Mapping[str, int] = {}
+    """How many attempts are in each state."""
+    cost: float = 0.0
+    unpriced: int = 0
+    is_running: bool = False
+    """Whether a client works on the run now."""
+    pace: RunPace | None = None
+
+    @property
+    def total(self) -> int:
+        """How many attempts the run has."""
+        return sum(self.states.values())
+
+    @property
+    def done(self) -> int:
+        """How many attempts have ended, and are not repeated when the run is resumed."""
+        return self.total - sum(self.states.get(state, 0) for state in (PENDING, RUNNING, WAITING, "interrupted"))
+
+    @property
+    def phase(self) -> str:
+        """One word for the run: `running`, `finished`, or `interrupted` if attempts remain and nothing works on it."""
+        if self.is_running:
+            return "running"
+        return "finished" if self.done == self.total else "interrupted"
+
+
+class WatchedRun:
+    """Reads the directory of a run. `read` reads only what has changed since; it may be called in any thread, but by
+    one at a time.
+    """
+
+    def __init__(self, directory: RunDirectory) -> None:
+        self.directory = directory
+        self._results = ResultsReader(directory.results)
+        self._tasks: list[TaskSpec] = []
+        self._options: RunOptions | None = None
+        self._written = 0.0
+        """When the options were written, which every client does when it starts, in seconds since the epoch."""
+        self._attempts: dict[Names, TaskAttempt] = {}
+        self._keys: dict[str, Names] = {}
+        self._listed = 0
+        """The time of the directory of attempts when it was listed."""
+        self._entries: set[str] = set()
+        self._live: dict[Names, AttemptStatus] = {}
+        self._view = RunView(directory.path.name)
+
+    @property
+    def local_data(self) -> Path:
+        """The directory with the sessions of this run that run on this machine. Raises WorkbenchError."""
+        return RunContext(self.directory.options().nonce, str(self.directory.path)).local_data
+
+    def read(self) -> RunView:
+        """Return the run as it is now. Raises WorkbenchError if it cannot be read."""
+        is_new = self._read_plan()
+        is_changed = self._results.refresh() or is_new
+        live = {status.attempt.names: status for status in self._running()}
+        if is_changed or live != self._live or not self._view.rows:
+            self._live = live
+            self._view = self._with_rows()
+        is_running = _is_locked(self.directory.path / "lock")
+        return msgspec.structs.replace(self._view, is_running=is_running, pace=self._pace(is_running))
+
+    def _read_plan(self) -> bool:
+        """Read the tasks, and the options if they have changed; return whether there are other attempts now."""
+        written = self.directory.options_written
+        if self._options is not None and written == self._written:
+            return False
+        options, self._written = self.directory.options(), written
+        if not self._tasks:
+            self._tasks = self.directory.tasks()
+        if options == self._options:
+            return False
+        self._options = options
+        for attempt in planned(self._tasks, options.models, options.attempts):
+            if attempt.names not in self._attempts:
+                self._attempts[attempt.names] = attempt
+                self._keys[attempt.key] = attempt.names
+        return True
+
+    def _running(self) -> Iterator[AttemptStatus]:
+        """Yield the attempts that run on this machine, or share their files with it."""
+        for key in self._list_attempts():
+            names = self._keys.get(key)
+            outcome = self._results.outcomes.get(names) if names is not None else None
+            if names is None or (outcome is not None and outcome.ending != "interrupted"):
+                continue
+            files = self.directory.of_attempt(key)
+            if _is_locked(files / "lock"):
+                question = first_line(_text(files / "question"), _LONGEST)
+                live = WAITING if question else RUNNING
+                since = _modified(files / "lock")
+                session = _text(files / "session").strip()
+                yield AttemptStatus(self._attempts[names], None, live, session, question, since)
+
+    def _list_attempts(self) -> Iterable[str]:
+        """Return the names of the directories of attempts, which are listed when there are more than before."""
+        directory = self.directory.of_attempt("")
+        with suppress(OSError):
+            changed = directory.stat().st_mtime_ns
+            if changed != self._listed:
+                self._entries = {entry.name for entry in os.scandir(directory)}
+                # A directory that was made in the same tick of the clock as the list has the same time.
+                self._listed = changed if time.time_ns() - changed > 1_000_000_000 else 0
+        return self._entries
+
+    def _with_rows(self) -> RunView:
+        """Return the view with all rows, without what depends on the time."""
+        assert self._options is not None
+        outcomes = self._results.outcomes
+        tasks = {task.id: task for task in self._tasks}
+        for outcome in outcomes.values():  # of a run that had more models or attempts before
+            if outcome.names not in self._attempts:
+                task = tasks.get(outcome.task) or TaskSpec(outcome.task)
+                self._attempts[outcome.names] = TaskAttempt(task, outcome.model, outcome.attempt)
+        cells: dict[str, dict[str, list[AttemptStatus]]] = defaultdict(lambda: defaultdict(list))
+        states: Counter[str] = Counter()
+        for names, attempt in self._attempts.items():
+            status = self._live.get(names) or AttemptStatus(attempt, outcomes.get(names))
+            states[status.state] += 1
+            cells[attempt.task.id][attempt.model].append(status)
+            tasks.setdefault(attempt.task.id, attempt.task)
+        models = dict.fromkeys((*self._options.models, *(attempt.model for attempt in self._attempts.values())))
+        used = {model for row in cells.values() for model in row}
+        return RunView(
+            self.directory.path.name,
+            rows=[TaskRow(task, cells[name]) for name, task in tasks.items()],
+            models=[model for model in models if model in used],
+            states=states,
+            cost=sum(outcome.cost for outcome in outcomes.values()),
+            unpriced=sum(outcome.unpriced for outcome in outcomes.values()),
+        )
+
+    def _pace(self, is_running: bool) -> RunPace | None:
+        """Return the pace since the last client started; None if nothing has ended since, and nothing runs."""
+        recent = [each for each in self._results.outcomes.values() if each.started >= self._written - 1]
+        if not (is_running or recent):
+            return None
+        now = time.time() if is_running else max(each.started + each.total_seconds for each in recent)
+        durations = [each.total_seconds for each in recent]
+        pace = pace_of(durations, max(0.0, now - self._written), 0, 1)
+        if not is_running:
+            return pace
+        remaining = self._view.total - self._view.done
+        # The rate is that of all, and the spread that of the latest, which is enough.
+        timed = pace_of(durations[-_MOST_TIMED:], pace.passed, remaining, len(self._live))
+        return RunPace(pace.passed, pace.per_minute, timed.remaining)
+
+
+def _is_locked(path: Path) -> bool:
+    """Return whether a process has locked a file; it may have to wait for the moment that this takes."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(4_096).decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def _modified(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0

@@ -1,0 +1,263 @@
+"""The screen that watches a run: its figures, the grid of its tasks and models, and the plots over time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import Input, Static
+
+from workbench.batch.attempt_states import STATE_GROUPS
+from workbench.batch.watched_run import AttemptStatus, RunView, TaskRow, WatchedRun
+from workbench.client.threads import in_daemon
+from workbench.errors import WorkbenchError
+from workbench.text import counted, visible
+from workbench.tui.screens.batch_watch.attempts import AttemptPage, AttemptsScreen, follow_run
+from workbench.tui.screens.batch_watch.grid import WatchGrid
+from workbench.tui.textual_seam.screen import LowLatencyScreen
+from workbench.tui.widgets.key_hints import KeyHints, bound_keys
+from workbench.tui.widgets.strips import as_content, css_beside, update_content
+from workbench.view.batch_watch import SORTS, OpenedAttempt, WatchPosition, status_in, visible_rows
+from workbench.view.formatting.batch_watch import figure_lines, title_line
+
+if TYPE_CHECKING:
+    from workbench.tui.screens.batch_watch.plots import RunPlots
+
+_EVERY: Final = 1.0
+"""Seconds between two reads of the run."""
+_NO_PLOTS: Final = "plots need textual-plotext, which the extra `batch` installs"
+_HINTS: Final = (
+    ("list.open", "Open"),
+    ("watch.group", "State"),
+    ("watch.search", "Search"),
+    ("watch.sort", "Sort"),
+    ("watch.plots", "Plots"),
+    ("watch.close", "Quit"),
+    ("help", "Help"),
+)
+
+
+class WatchScreen(LowLatencyScreen):
+    """Follows a run; `position` has what the user has chosen, and keeps it when the screen is closed."""
+
+    DEFAULT_CSS = css_beside(__file__)
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f", "group(1)", "Show attempts in the next state", id="watch.group"),
+        Binding("F", "group(-1)", "Show attempts in the previous state", id="watch.previous-group"),
+        Binding("slash", "search", "Search tasks and tags", id="watch.search"),
+        Binding("s", "sort", "Sort", id="watch.sort"),
+        Binding("p", "plots", "Plots of cost and solved tasks", id="watch.plots"),
+        Binding("escape", "back", "Show all", show=False, id="watch.back"),
+        Binding("q", "app.quit", "Quit", id="watch.close"),
+    ]
+
+    def __init__(self, run: WatchedRun, position: WatchPosition, open_session: Callable[[OpenedAttempt], None]) -> None:
+        """`open_session` shows a session in place of the app."""
+        super().__init__(id="watch")
+        self._run = run
+        self._position = position
+        self._open_session = open_session
+        self._view = RunView(run.directory.path.name)
+        self._rows: Sequence[TaskRow] = ()
+        self._rows_for: tuple[object, ...] = ()
+        """What the rows were made from."""
+        self._problem = ""
+        self._grid = WatchGrid()
+        self._plots: RunPlots | None = None
+        self._hints = KeyHints()
+
+    def compose(self) -> ComposeResult:
+        """Yield the title, the figures, the grid, the input line, the note and the keys."""
+        yield Static(id="watch-title")
+        yield Static("Reading …", id="watch-figures")
+        yield self._grid.header
+        yield self._grid
+        words = Input(self._position.words, placeholder="Words in the ID or the tags of a task", id="watch-words")
+        words.display = False
+        yield words
+        yield Static(id="watch-note")
+        yield self._hints
+
+    def on_mount(self) -> None:
+        """Follow the run from now on."""
+        self._grid.focus()
+        self.run_worker(self._follow())
+
+    async def _follow(self) -> None:
+        """Read the run once a second, in a thread."""
+        await self._refresh()
+        if self._position.shows_plots:
+            await self._show_plots()
+        status = status_in(self._view, self._position.page) if self._position.page else None
+        if status is not None:
+            self._open_page(status)
+        while True:
+            await asyncio.sleep(_EVERY)
+            await self._refresh()
+
+    async def _refresh(self) -> None:
+        try:
+            view = await in_daemon(self._run.read)
+            self._problem = ""
+        except WorkbenchError as error:
+            self._problem = str(error)
+            self._show_note()
+            return
+        is_changed = view.rows is not self._view.rows
+        self._view = view
+        self._show_figures()
+        await self._show_rows()
+        if is_changed and self._plots is not None:
+            self._plots.show(view)
+        follow_run(self.app, view)
+
+    async def _show_rows(self) -> None:
+        """Show the tasks that are to be seen now, which are chosen in a thread if there may be others."""
+        position, view = self._position, self._view
+        chosen = (id(view.rows), position.group, position.words, position.sort)
+        if chosen != self._rows_for or position.sort == "duration":
+            work = partial(visible_rows, view, position.group, position.words, position.sort)
+            rows = await in_daemon(work)
+            if chosen[1:] != (position.group, position.words, position.sort):
+                return  # a later choice shows its own
+            self._rows, self._rows_for = rows, chosen
+        self._grid.show(self._rows, view.models, position.task, position.model)
+        self._show_note()
+
+    def _show_figures(self) -> None:
+        width = max(20, self.size.width - 2)
+        update_content(self.query_one("#watch-title", Static), as_content([title_line(self._view)]))
+        update_content(self.query_one("#watch-figures", Static), as_content(figure_lines(self._view, width)))
+
+    def _show_note(self) -> None:
+        """Show what is to be seen, or why nothing can be read, and the keys."""
+        position, note = self._position, self.query_one("#watch-note", Static)
+        if self._problem:
+            note.update(Content.styled(visible(self._problem, lines=False), "bold $sign-failed"))
+        else:
+            parts = [
+                f"{len(self._rows)} of {counted(len(self._view.rows), 'task')}",
+                "" if position.group == "all" else f"with an attempt that is {_adjective(position.group)}",
+                f'"{visible(position.words.strip(), lines=False)}"' if position.words.strip() else "",
+                f"by {position.sort}" if position.sort != SORTS[0] else "",
+            ]
+            update_content(note, Content("" if position.shows_plots else " · ".join(filter(None, parts))))
+        self._show_keys()
+
+    def _show_keys(self) -> None:
+        keys = bound_keys(self)
+        if self.query_one(Input).has_focus:
+            self._hints.show([("Enter", "Go to the tasks"), (keys.get("watch.back", "Esc"), "Show all")])
+            return
+        names = {"watch.plots": "Grid" if self._position.shows_plots else "Plots"}
+        is_filtered = self._position.group != "all" or self._position.words
+        hints = [*(([("watch.back", "Show all")]) if is_filtered else []), *_HINTS]
+        self._hints.show([(keys[name], names.get(name, words)) for name, words in hints if name in keys])
+
+    def on_resize(self) -> None:
+        """Fit the figures to the width."""
+        self._show_figures()
+
+    def on_descendant_focus(self) -> None:
+        """Show the keys of what has the focus now."""
+        self._show_keys()
+
+    @on(WatchGrid.Moved)
+    def on_moved(self) -> None:
+        """Note where the cursor is."""
+        if self._grid.task_id:
+            self._position.task, self._position.model = self._grid.task_id, self._grid.model
+
+    @on(WatchGrid.Opened)
+    def on_cell_opened(self, opened: WatchGrid.Opened) -> None:
+        """Open the only attempt of a cell, or the list of its attempts."""
+        if len(opened.statuses) == 1:
+            self._open_page(opened.statuses[0])
+        else:
+            self.app.push_screen(AttemptsScreen(opened.statuses, self._open_page))
+
+    def _open_page(self, status: AttemptStatus) -> None:
+        def closed(_: None) -> None:
+            self._position.page = None
+
+        self._position.page = status.attempt.names
+        self.app.push_screen(AttemptPage(self._run.directory, status, self._open_session), closed)
+
+    async def action_group(self, by: int) -> None:
+        """Show the tasks with an attempt in another group of states."""
+        names = list(STATE_GROUPS)
+        self._position.group = names[(names.index(self._position.group) + by) % len(names)]
+        await self._show_rows()
+
+    async def action_sort(self) -> None:
+        """Show the tasks in another order."""
+        self._position.sort = SORTS[(SORTS.index(self._position.sort) + 1) % len(SORTS)]
+        await self._show_rows()
+
+    def action_search(self) -> None:
+        """Open the line for the words."""
+        words = self.query_one(Input)
+        words.display = True
+        words.focus()
+
+    @on(Input.Changed)
+    async def on_words_changed(self, event: Input.Changed) -> None:
+        """Show the tasks that have the words."""
+        self._position.words = event.value
+        await self._show_rows()
+
+    @on(Input.Submitted)
+    def on_words_submitted(self) -> None:
+        """Go back to the grid; the words remain."""
+        self._close_line()
+
+    async def action_back(self) -> None:
+        """Close the line for the words, and show all tasks again."""
+        self._position.words, self._position.group = "", "all"
+        self.query_one(Input).value = ""
+        self._close_line()
+        await self._show_rows()
+
+    def _close_line(self) -> None:
+        self.query_one(Input).display = False
+        self._grid.focus()
+        self._show_keys()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Disable the keys of the grid while the plots are shown."""
+        return not (self._position.shows_plots and action in ("group", "search", "sort", "back"))
+
+    async def action_plots(self) -> None:
+        """Show the plots in place of the grid, or the grid again."""
+        self._position.shows_plots = not self._position.shows_plots
+        await self._show_plots()
+        self.refresh_bindings()
+        self._show_note()
+
+    async def _show_plots(self) -> None:
+        if self._position.shows_plots and self._plots is None:
+            try:
+                from workbench.tui.screens.batch_watch.plots import RunPlots
+            except ImportError:
+                self._position.shows_plots = False
+                self.notify(_NO_PLOTS, severity="warning", markup=False)
+                return
+            self._plots = RunPlots()
+            await self.mount(self._plots, after=self._grid)
+            self._plots.show(self._view)
+        has_plots = self._position.shows_plots
+        self._grid.display = self._grid.header.display = not has_plots
+        if self._plots is not None:
+            self._plots.display = has_plots
+        if not has_plots:
+            self._grid.focus()
+
+
+def _adjective(group: str) -> str:
+    return "waiting for an answer" if group == "needs you" else group
