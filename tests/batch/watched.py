@@ -43,12 +43,10 @@ def tasks(count: int) -> list[TaskSpec]:
     ]
 
 
-def timed(of: AttemptOutcome, number: int) -> dict[str, float]:
-    return {"total_seconds": 20.0 + number % 7 * 11, "started": START + number * 15, "seconds": 18.0}
-
-
-def mixed_outcomes(specs: list[TaskSpec], models: tuple[str, ...] = MODELS, attempts: int = 3) -> list[AttemptOutcome]:
-    """Return outcomes of all kinds, the same ones each time."""
+def mixed_outcomes(
+    specs: list[TaskSpec], models: tuple[str, ...] = MODELS, attempts: int = 3, start: float = START
+) -> list[AttemptOutcome]:
+    """Return outcomes of all kinds, the same ones each time; the first attempt started at `start`."""
     chance = random.Random(3)
     results = []
     for number, (attempt, spec, model) in enumerate(
@@ -56,7 +54,7 @@ def mixed_outcomes(specs: list[TaskSpec], models: tuple[str, ...] = MODELS, atte
     ):
         more = {
             "total_seconds": 20.0 + number % 7 * 11,
-            "started": START + number * 9,
+            "started": start + number * 9,
             "seconds": 18.0,
             "cost": 0.02 * (1 + models.index(model)) * (1 + number % 5),
             "steps": 4 + number % 9,
@@ -82,7 +80,9 @@ def mixed_outcomes(specs: list[TaskSpec], models: tuple[str, ...] = MODELS, atte
 
 def finished_run(path: Path) -> Path:
     specs = tasks(14)
-    return write_run(path, specs, mixed_outcomes(specs), MODELS)
+    write_run(path, specs, mixed_outcomes(specs), MODELS)
+    os.utime(path / "run.json", (START, START))
+    return path
 
 
 def failed_run(path: Path) -> Path:
@@ -103,12 +103,12 @@ def failed_run(path: Path) -> Path:
 
 @contextmanager
 def running_run(path: Path, *, now: float) -> Iterator[Path]:
-    """Write a run of which some attempts have ended, four run, and one of these waits; it runs until the context ends."""
+    """Write a run of which some attempts have ended and four run, one of which waits; it runs in the context."""
     specs = tasks(12)
-    ended = mixed_outcomes(specs, (SMALL, LARGE), 2)[:27]
+    ended = mixed_outcomes(specs, (SMALL, LARGE), 2, start=now - 300)[:27]
     at = [TaskAttempt(specs[number], model, 2) for number, model in ((1, LARGE), (2, SMALL), (2, LARGE), (3, SMALL))]
     write_run(path, specs, ended, (SMALL, LARGE))
-    os.utime(path / "run.json", (START, START))
+    os.utime(path / "run.json", (now - 300, now - 300))
     locks = [_locked(path / "lock", now)]
     for number, attempt in enumerate(at):
         files = path / "attempts" / attempt.key

@@ -6,7 +6,7 @@ import fcntl
 import os
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -108,8 +108,10 @@ class WatchedRun:
     one at a time.
     """
 
-    def __init__(self, directory: RunDirectory) -> None:
+    def __init__(self, directory: RunDirectory, clock: Callable[[], float] = time.time) -> None:
+        """`clock` returns the seconds since the epoch."""
         self.directory = directory
+        self._clock = clock
         self._results = ResultsReader(directory.results)
         self._tasks: list[TaskSpec] = []
         self._options: RunOptions | None = None
@@ -214,7 +216,7 @@ class WatchedRun:
         recent = [each for each in self._results.outcomes.values() if each.started >= self._written - 1]
         if not (is_running or recent):
             return None
-        now = time.time() if is_running else max(each.started + each.total_seconds for each in recent)
+        now = self._clock() if is_running else max(each.started + each.total_seconds for each in recent)
         durations = [each.total_seconds for each in recent]
         pace = pace_of(durations, max(0.0, now - self._written), 0, 1)
         if not is_running:

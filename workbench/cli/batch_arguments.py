@@ -45,9 +45,7 @@ def add_batch_predictions(parser: argparse.ArgumentParser) -> None:
 
 def add_watch(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `ohw batch watch`."""
-    parser.add_argument(
-        "run", metavar="RUN", help="directory of the run, also of one that has ended"
-    )
+    parser.add_argument("run", metavar="RUN", help="directory of the run, also of one that has ended")
 
 
 def add_report(parser: argparse.ArgumentParser) -> None:

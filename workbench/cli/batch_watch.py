@@ -63,7 +63,7 @@ def _session(where: Locations, settings: Settings, run: WatchedRun, opened: Open
 
     def client() -> Client:
         launch = Launch(data, settings, opened.session, str(workspace), is_new=False)
-        return EngineClient(launch, may_start=False)
+        return EngineClient(launch)
 
     return AppSession(DeferredClient(client), workspace, file=file)
 

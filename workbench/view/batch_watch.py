@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +12,10 @@ from msgspec import Struct
 
 from workbench.batch.attempt_states import STATE_GROUPS, urgency
 from workbench.batch.watched_run import AttemptStatus, RunView, TaskRow
+from workbench.view import clock
 
 SORTS: Final = ("task order", "state", "cost", "duration")
-_MOST_POINTS: Final = 400
+_MOST_POINTS: Final = 200
 _MOST_TICKS: Final = 6
 
 
@@ -61,7 +61,7 @@ def _has_words(row: TaskRow, parts: Sequence[str]) -> bool:
 
 def _orders() -> dict[str, Callable[[TaskRow], Any]]:
     """Return the key of each order but that of the tasks."""
-    now = time.time()
+    now = clock.now().timestamp()
     return {
         "state": lambda row: min((urgency(status.state) for status in row.statuses), default=0),
         "cost": lambda row: -sum(status.cost for status in row.statuses),

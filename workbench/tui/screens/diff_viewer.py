@@ -255,7 +255,7 @@ class DiffViewerScreen(ModalScreen[None]):
 
     def action_blame(self) -> None:
         """Show who wrote the line under the cursor, which is found in the file as it is now by its content."""
-        if (file := self._files.current) is not None:
+        if (file := self._files.current) is not None and self._review is not None:
             line = new_line_at(self._view.geometry, self._view.marks.cursor)
             open_blame(cast("WorkbenchApp", self.app), f"{file.path}:{line}", self._files.new_lines(file))
 

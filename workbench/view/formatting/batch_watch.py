@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from msgspec import Struct
+from rich.cells import cell_len
 
 from workbench.batch.attempt_states import GOOD, PENDING, RUNNING, URGENCY, WAITING, state_sign
 from workbench.batch.figures import duration, money
@@ -19,6 +20,8 @@ _STYLES: Final = {
     **{"solved": "ok", "done": "ok", "unsolved": "failed", "question": "risk-medium", "limit": "risk-medium"},
     **{"interrupted": "risk-medium", RUNNING: "running", WAITING: "waiting", PENDING: "dim"},
 }
+_ORDER: Final = ("solved", "done", WAITING, RUNNING, "unsolved", *URGENCY[2:])
+"""The order in which states are counted: first how it goes, then what went wrong."""
 _PHASES: Final = {"running": "running", "finished": "ok", "interrupted": "risk-medium"}
 _LEAST_NAME: Final = 16
 _LEAST_CELL: Final = 14
@@ -40,18 +43,24 @@ def title_line(view: RunView) -> Line:
 
 
 def figure_lines(view: RunView, width: int) -> list[Line]:
-    """Return two lines: how many attempts have ended and how, and what the run costs and how fast it is."""
-    states: Line = []
-    for state in sorted(view.states, key=lambda each: -URGENCY.index(each) if each in URGENCY else 0):
+    """Return lines about how many attempts have ended, what they cost and how fast they are, and about their states."""
+    parts = [money(view.cost, view.unpriced), *(view.pace.parts if view.pace is not None else [])]
+    head = [Piece(f"{view.done:,} of {view.total:,}", "bold"), Piece(f"   {' · '.join(parts)}")]
+    bar = Piece(f"{progress_bar(view.done, view.total)}  ", "accent")
+    return [_clipped([bar, *head] if line_width([bar, *head]) <= width else head, width), *_state_lines(view, width)]
+
+
+def _state_lines(view: RunView, width: int) -> list[Line]:
+    """Return how many attempts are in each state, on as many lines as that takes."""
+    lines: list[Line] = [[]]
+    for state in sorted(view.states, key=lambda each: _ORDER.index(each) if each in _ORDER else len(_ORDER)):
         if count := view.states[state]:
             words = "waiting for an answer" if state == WAITING else state
-            states += [Piece(" · ", "dim")] if states else []
-            states.append(Piece(f"{state_sign(state)} {count} {words}", state_style(state)))
-    head = [Piece(progress_bar(view.done, view.total), "accent"), Piece(f"  {view.done} of {view.total}   ")]
-    if line_width([*head, *states]) > width:
-        head = head[1:]
-    parts = [money(view.cost, view.unpriced), *(view.pace.parts if view.pace is not None else [])]
-    return [_clipped([*head, *states], width), _clipped([Piece(" · ".join(parts))], width)]
+            piece = Piece(f"{state_sign(state)} {count:,} {words}", state_style(state))
+            if lines[-1] and line_width([*lines[-1], piece]) + 3 > width:
+                lines.append([])
+            lines[-1] += [*([Piece("   ")] if lines[-1] else []), piece]
+    return [_clipped(line, width) for line in lines]
 
 
 def _clipped(line: Line, width: int) -> Line:
@@ -80,17 +89,33 @@ class GridLayout(Struct, frozen=True):
         return range(self.first, self.first + self.count)
 
 
-def grid_layout(width: int, longest: int, models: int, current: int, first: int) -> GridLayout:
-    """Fit the grid to a width; `longest` is the width of the longest name of a task.
+class GridContent(Struct, frozen=True):
+    """The widest that a grid has to show: names of tasks and models in cells, and attempts in one of its cells."""
 
-    The model `current` is in sight, and the first one is `first` if that is possible.
-    """
-    name = max(_LEAST_NAME, min(longest, width // 3)) + 1
+    name: int = 0
+    model: int = 0
+    attempts: int = 1
+
+
+def grid_content(rows: Sequence[TaskRow], models: Sequence[str]) -> GridContent:
+    """Measure rows; of many, this takes some milliseconds."""
+    return GridContent(
+        max((len(row.task.id) for row in rows), default=0),
+        max(map(cell_len, models), default=0),
+        max((len(cell) for row in rows for cell in row.cells.values()), default=1),
+    )
+
+
+def grid_layout(width: int, content: GridContent, models: int, current: int, first: int) -> GridLayout:
+    """Fit the grid to a width; the model `current` is in sight, and the first one is `first` if that is possible."""
+    name = max(_LEAST_NAME, min(content.name, width // 3)) + 1
     available = max(_LEAST_CELL, width - name - 2)  # with the signs for models out of sight
     count = max(1, min(models, available // _LEAST_CELL))
     first = max(0, min(first, models - count))
     first = min(max(first, current - count + 1), current)
-    return GridLayout(name, min(_MOST_CELL, available // count), first, count, models)
+    figures = _MOST_CELL if content.attempts == 1 else min(_MOST_SIGNS, content.attempts) + 19
+    cell = max(figures, min(_MOST_CELL, content.model + 3))
+    return GridLayout(name, min(cell, available // count), first, count, models)
 
 
 def header_line(models: Sequence[str], layout: GridLayout) -> Line:
@@ -144,6 +169,20 @@ def _with_figures(pieces: Line, figures: Sequence[tuple[str, int]], width: int) 
         if line_width(pieces) + size <= width:
             pieces = [*pieces, Piece(pad(figure, size, right=True), "dim")]
     return pieces
+
+
+def cell_line(statuses: Sequence[AttemptStatus]) -> Line:
+    """Return what is wrong with the attempts of a cell, or what they ask, after their task and model."""
+    if not statuses:
+        return []
+    attempt = statuses[0].attempt
+    line = [Piece(visible(f"{attempt.task.id} · {attempt.model}", lines=False), "bold")]
+    for status in statuses:
+        reason = status.outcome.detail if status.outcome is not None else status.question
+        if reason:
+            number = f"#{status.attempt.number} " if len(statuses) > 1 else ""
+            line += [Piece(f"   {number}", "dim"), Piece(visible(reason, lines=False), state_style(status.state))]
+    return line
 
 
 def attempt_line(status: AttemptStatus, width: int, now: float) -> Line:

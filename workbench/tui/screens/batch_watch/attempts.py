@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -27,6 +26,7 @@ from workbench.tui.open_screens import open_text
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.widgets.line_list import LineList
+from workbench.view import clock
 from workbench.view.batch_watch import OpenedAttempt, status_in
 from workbench.view.formatting.batch_watch import attempt_line
 from workbench.view.review.patch_files import LARGEST, files_of_patch
@@ -64,7 +64,7 @@ class AttemptList(LineList):
 
     def line(self, index: int, width: int) -> Line:
         """Return one attempt."""
-        return attempt_line(self._statuses[index], width, time.time())
+        return attempt_line(self._statuses[index], width, clock.now().timestamp())
 
     def choose(self, index: int) -> None:
         """Open an attempt."""
@@ -158,7 +158,7 @@ class AttemptPage(PagerScreen):
             self.run_worker(self._read(), exclusive=True, group="page")
 
     async def _read(self) -> None:
-        work = partial(attempt_text, self._directory, self._status_of_attempt, time.time())
+        work = partial(attempt_text, self._directory, self._status_of_attempt, clock.now().timestamp())
         self._lines.replace(await in_daemon(work))
         self.refresh_bindings()
         self._show_status()

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import ClassVar
 
-from rich.cells import cell_len
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.content import Content
@@ -17,7 +15,14 @@ from textual.widgets import Static
 from workbench.batch.watched_run import AttemptStatus, TaskRow
 from workbench.tui.widgets.line_list import LineList
 from workbench.tui.widgets.strips import as_content
-from workbench.view.formatting.batch_watch import GridLayout, grid_layout, grid_line, header_line
+from workbench.view import clock
+from workbench.view.formatting.batch_watch import (
+    GridContent,
+    GridLayout,
+    grid_layout,
+    grid_line,
+    header_line,
+)
 from workbench.view.wrapping import Line
 
 
@@ -48,7 +53,7 @@ class WatchGrid(LineList):
         """The names of the models, which belongs above the grid."""
         self._rows: Sequence[TaskRow] = ()
         self._models: Sequence[str] = ()
-        self._longest = 0
+        self._content = GridContent()
         self._layout_of_cells = GridLayout(0, 0, 0, 0, 0)
         self._now = 0.0
 
@@ -62,11 +67,16 @@ class WatchGrid(LineList):
         """The model under the cursor; empty if there is none."""
         return self._models[self.column] if self.column < len(self._models) else ""
 
-    def show(self, rows: Sequence[TaskRow], models: Sequence[str], task: str, model: str) -> None:
+    @property
+    def statuses(self) -> Sequence[AttemptStatus]:
+        """The attempts in the cell under the cursor."""
+        return self._rows[self.cursor].cells.get(self.model, ()) if self.cursor < len(self._rows) else ()
+
+    def show(
+        self, rows: Sequence[TaskRow], models: Sequence[str], content: GridContent, *, task: str, model: str
+    ) -> None:
         """Replace the rows, with the cursor on the cell of a task and model if they are among them."""
-        if rows is not self._rows:
-            self._longest = max((cell_len(row.task.id) for row in rows), default=0)
-        self._rows, self._models, self._now = rows, models, time.time()
+        self._rows, self._models, self._content, self._now = rows, models, content, clock.now().timestamp()
         self.set_count(len(rows))
         self.column = models.index(model) if model in models else min(self.column, max(0, len(models) - 1))
         at = next((at for at, row in enumerate(rows) if row.task.id == task), -1)
@@ -78,7 +88,7 @@ class WatchGrid(LineList):
         """Lay the columns out, and repaint everything."""
         first = self._layout_of_cells.first
         width = max(1, self.size.width - 2)  # the cursor's column and the scrollbar
-        self._layout_of_cells = grid_layout(width, self._longest, len(self._models), self.column, first)
+        self._layout_of_cells = grid_layout(width, self._content, len(self._models), self.column, first)
         self.header.update(as_content([header_line(self._models, self._layout_of_cells)]) if self._rows else Content())
         self.forget()
 
@@ -93,9 +103,8 @@ class WatchGrid(LineList):
 
     def choose(self, index: int) -> None:
         """Open the attempts of the cell under the cursor."""
-        statuses = self._rows[index].cells.get(self.model, ())
-        if statuses:
-            self.post_message(self.Opened(statuses))
+        if self.statuses:
+            self.post_message(self.Opened(self.statuses))
 
     def watch_cursor(self, before: int, after: int) -> None:
         """Repaint both lines, and report the move."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import on
@@ -13,7 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from workbench.batch.attempt_states import STATE_GROUPS
+from workbench.batch.attempt_states import RUNNING, STATE_GROUPS, WAITING
 from workbench.batch.watched_run import AttemptStatus, RunView, TaskRow, WatchedRun
 from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
@@ -24,7 +23,7 @@ from workbench.tui.textual_seam.screen import LowLatencyScreen
 from workbench.tui.widgets.key_hints import KeyHints, bound_keys
 from workbench.tui.widgets.strips import as_content, css_beside, update_content
 from workbench.view.batch_watch import SORTS, OpenedAttempt, WatchPosition, status_in, visible_rows
-from workbench.view.formatting.batch_watch import figure_lines, title_line
+from workbench.view.formatting.batch_watch import GridContent, cell_line, figure_lines, grid_content, title_line
 
 if TYPE_CHECKING:
     from workbench.tui.screens.batch_watch.plots import RunPlots
@@ -65,8 +64,10 @@ class WatchScreen(LowLatencyScreen):
         self._open_session = open_session
         self._view = RunView(run.directory.path.name)
         self._rows: Sequence[TaskRow] = ()
-        self._rows_for: tuple[object, ...] = ()
-        """What the rows were made from."""
+        self._content = GridContent()
+        self._rows_of: Sequence[TaskRow] = ()
+        """The rows of the view from which those were chosen, and below how."""
+        self._choice: tuple[str, ...] = ()
         self._problem = ""
         self._grid = WatchGrid()
         self._plots: RunPlots | None = None
@@ -81,6 +82,7 @@ class WatchScreen(LowLatencyScreen):
         words = Input(self._position.words, placeholder="Words in the ID or the tags of a task", id="watch-words")
         words.display = False
         yield words
+        yield Static(id="watch-cell")
         yield Static(id="watch-note")
         yield self._hints
 
@@ -113,21 +115,24 @@ class WatchScreen(LowLatencyScreen):
         self._view = view
         self._show_figures()
         await self._show_rows()
-        if is_changed and self._plots is not None:
+        if is_changed and self._plots is not None and self._position.shows_plots:
             self._plots.show(view)
         follow_run(self.app, view)
 
     async def _show_rows(self) -> None:
         """Show the tasks that are to be seen now, which are chosen in a thread if there may be others."""
         position, view = self._position, self._view
-        chosen = (id(view.rows), position.group, position.words, position.sort)
-        if chosen != self._rows_for or position.sort == "duration":
-            work = partial(visible_rows, view, position.group, position.words, position.sort)
-            rows = await in_daemon(work)
-            if chosen[1:] != (position.group, position.words, position.sort):
+        choice = (position.group, position.words, position.sort)
+        has_changed = view.rows is not self._rows_of or choice != self._choice
+        if has_changed:
+            self._rows_of, self._choice = view.rows, choice
+            rows, content = await in_daemon(lambda: _measured(visible_rows(view, *choice), view.models))
+            if self._rows_of is not view.rows or self._choice != choice:
                 return  # a later choice shows its own
-            self._rows, self._rows_for = rows, chosen
-        self._grid.show(self._rows, view.models, position.task, position.model)
+            self._rows, self._content = rows, content
+        if has_changed or view.states.get(RUNNING) or view.states.get(WAITING):  # their times advance
+            self._grid.show(self._rows, view.models, self._content, task=position.task, model=position.model)
+        self._show_cell()
         self._show_note()
 
     def _show_figures(self) -> None:
@@ -142,8 +147,8 @@ class WatchScreen(LowLatencyScreen):
             note.update(Content.styled(visible(self._problem, lines=False), "bold $sign-failed"))
         else:
             parts = [
-                f"{len(self._rows)} of {counted(len(self._view.rows), 'task')}",
-                "" if position.group == "all" else f"with an attempt that is {_adjective(position.group)}",
+                f"{len(self._rows):,} of {counted(len(self._view.rows), 'task')}",
+                position.group if position.group != "all" else "",
                 f'"{visible(position.words.strip(), lines=False)}"' if position.words.strip() else "",
                 f"by {position.sort}" if position.sort != SORTS[0] else "",
             ]
@@ -173,6 +178,12 @@ class WatchScreen(LowLatencyScreen):
         """Note where the cursor is."""
         if self._grid.task_id:
             self._position.task, self._position.model = self._grid.task_id, self._grid.model
+        self._show_cell()
+
+    def _show_cell(self) -> None:
+        """Show what is wrong with the attempts under the cursor, or what they ask."""
+        line = cell_line(self._grid.statuses) if not self._position.shows_plots else []
+        update_content(self.query_one("#watch-cell", Static), as_content([line]))
 
     @on(WatchGrid.Opened)
     def on_cell_opened(self, opened: WatchGrid.Opened) -> None:
@@ -250,14 +261,15 @@ class WatchScreen(LowLatencyScreen):
                 return
             self._plots = RunPlots()
             await self.mount(self._plots, after=self._grid)
-            self._plots.show(self._view)
         has_plots = self._position.shows_plots
         self._grid.display = self._grid.header.display = not has_plots
         if self._plots is not None:
             self._plots.display = has_plots
-        if not has_plots:
-            self._grid.focus()
+            if has_plots:
+                self._plots.show(self._view)
+        self.set_focus(None if has_plots else self._grid)
+        self._show_cell()
 
 
-def _adjective(group: str) -> str:
-    return "waiting for an answer" if group == "needs you" else group
+def _measured(rows: Sequence[TaskRow], models: Sequence[str]) -> tuple[Sequence[TaskRow], GridContent]:
+    return rows, grid_content(rows, models)

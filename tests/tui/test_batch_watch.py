@@ -1,0 +1,160 @@
+"""`ohw batch watch` in an app: moving in the grid, filters, the pages of attempts, and what it remembers."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tests.batch.outcomes import LARGE, SMALL, outcome, solved, write_run
+from tests.batch.watched import MODELS, attempt_files, finished_run, running_run, tasks
+from tests.tui.app_driver import wait_until
+from tests.tui.pictures import text_on
+from workbench.batch.results import Results
+from workbench.batch.run_directory import RunDirectory
+from workbench.batch.watched_run import WatchedRun
+from workbench.config.settings import Settings
+from workbench.tui.batch_watch_app import BatchWatchApp
+from workbench.tui.screens.batch_watch.attempts import AttemptPage, AttemptsScreen
+from workbench.tui.screens.batch_watch.grid import WatchGrid
+from workbench.tui.screens.diff_viewer import DiffViewerScreen
+from workbench.tui.screens.pager import PagerScreen
+from workbench.view import clock
+from workbench.view.batch_watch import WatchPosition
+
+
+@pytest.fixture(autouse=True)
+def _often(monkeypatch):
+    monkeypatch.setattr("workbench.tui.screens.batch_watch.watch._EVERY", 0.05)
+
+
+def watch(run, position=None):
+    directory = RunDirectory(run)
+    return BatchWatchApp(WatchedRun(directory), position or WatchPosition(), Settings())
+
+
+async def shows(pilot, *texts):
+    await wait_until(pilot, lambda: all(text in text_on(pilot.app) for text in texts))
+
+
+async def test_cursor_filter_search_and_order(tmp_path):
+    position = WatchPosition()
+    app = watch(finished_run(tmp_path / "run"), position)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await shows(pilot, "126 of 126", "14 of 14 tasks")
+        await pilot.press("end", "right", "right", "right")
+        await wait_until(pilot, lambda: (position.task, position.model) == ("shop-14", MODELS[2]))
+        await pilot.press("f", "f", "f")
+        await shows(pilot, "6 of 14 tasks · stopped")
+        await pilot.press("slash", *"money")
+        await shows(pilot, 'stopped · "money"')
+        await pilot.press("enter", "s", "s")
+        await shows(pilot, "by cost")
+        await pilot.press("escape")
+        await shows(pilot, "14 of 14 tasks · by cost")
+
+
+async def test_columns_that_do_not_fit_follow_the_cursor(tmp_path):
+    models = tuple(f"lab/model-{number}" for number in range(12))
+    ended = [solved("shop-01", model) for model in models]
+    app = watch(write_run(tmp_path / "run", tasks(1), ended, models))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await shows(pilot, "lab/model-0")
+        assert "lab/model-11" not in text_on(app)
+        await pilot.press(*["right"] * 11)
+        await shows(pilot, "lab/model-11", "‹")
+        await pilot.click(WatchGrid, offset=(20, 0))
+        await wait_until(pilot, lambda: isinstance(app.screen, AttemptPage))
+        assert app.screen.names[1] == "lab/model-8"
+
+
+async def test_attempts_of_a_cell_and_what_one_left(tmp_path):
+    run = finished_run(tmp_path / "run")
+    attempt_files(run, tasks(1)[0], MODELS[0], 1)
+    app = watch(run)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await shows(pilot, "126 of 126")
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: isinstance(app.screen, AttemptsScreen))
+        await pilot.press("enter")
+        await shows(pilot, "CHECK OUTPUT", "d Diff")
+        await pilot.press("t")  # its outcome names no session
+        assert isinstance(app.screen, AttemptPage)
+        await pilot.press("d")
+        await wait_until(pilot, lambda: isinstance(app.screen, DiffViewerScreen))
+        await shows(pilot, "except KeyError")
+        await pilot.press("b", "escape")
+        await shows(pilot, "CHECK OUTPUT")
+        await pilot.press("c")
+        await wait_until(pilot, lambda: type(app.screen) is PagerScreen)
+        await shows(pilot, "Output of the check", "1 failed, 4 passed")
+
+
+async def test_new_outcomes_and_questions_appear_while_it_is_watched(tmp_path):
+    with running_run(tmp_path / "run", now=clock.now().timestamp()) as path:
+        app = watch(path, WatchPosition(task="shop-04", model=SMALL))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await shows(pilot, "27 of 48", "1 waiting for an answer", "Install the dependencies needs an approval")
+            results = Results(path / "results.sqlite")
+            results.add(solved("shop-05", SMALL, 2))
+            results.close()
+            await shows(pilot, "28 of 48", "10 solved")
+            await pilot.press("f", "f", "f", "f", "f", "enter", "down", "enter")
+            await shows(pilot, "waiting for an answer", "a Answer")
+            question = path / "attempts" / app.screen._status_of_attempt.attempt.key / "question"
+            question.unlink()
+            await shows(pilot, "● running", "t Timeline")
+            await pilot.press("t")
+            await wait_until(pilot, lambda: app.position.opened is not None)
+    assert app.position.opened.session == "20261121-shop-04-0003"
+
+
+async def test_screen_is_as_it_was_after_a_session(tmp_path):
+    run = finished_run(tmp_path / "run")
+    results = Results(run / "results.sqlite")
+    results.add(outcome("shop-02", MODELS[1], 1, ending="error", session="20261121-shop-02-abcd"))
+    results.close()
+    position = WatchPosition(task="shop-02", model=MODELS[1])
+    app = watch(run, position)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await shows(pilot, "126 of 126")
+        await pilot.press("f")
+        await shows(pilot, "· failed")
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: isinstance(app.screen, AttemptsScreen))
+        await pilot.press("enter")
+        await shows(pilot, "t Timeline")
+        await pilot.press("t")
+        await shows(pilot, "there is no session file")
+        (run / "sessions" / "20261121-shop-02-abcd.session").write_bytes(b"")
+        await pilot.press("t")
+        await wait_until(pilot, lambda: position.opened is not None)
+    assert position.opened.file == run / "sessions" / "20261121-shop-02-abcd.session"
+    again = watch(run, position)
+    async with again.run_test(size=(120, 40)) as pilot:
+        await wait_until(pilot, lambda: isinstance(again.screen, AttemptPage))
+        assert again.screen.names == ("shop-02", MODELS[1], 1)
+        await pilot.press("escape")
+        await shows(pilot, "· failed")
+        assert again.query_one(WatchGrid).task_id == "shop-02"
+
+
+async def test_run_that_disappears_is_reported_and_stays_in_sight(tmp_path):
+    run = finished_run(tmp_path / "run")
+    app = watch(run)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await shows(pilot, "126 of 126")
+        os.truncate(run / "run.json", 0)
+        os.utime(run / "run.json", (1, 1))
+        await shows(pilot, "run.json", "cannot be read", "126 of 126")
+
+
+async def test_hostile_names_change_nothing_but_their_cells(tmp_path):
+    hostile = f"lab/\x1b[2J\u202e{LARGE}"
+    ended = [outcome("shop-01", hostile, ending="error", detail="\x1b]0;x\x07 [bold]no[/bold]")]
+    app = watch(write_run(tmp_path / "run", tasks(1), ended, (hostile,)))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await shows(pilot, "■ error", "[bold]no[/bold]")
+        await pilot.press("enter")
+        await shows(pilot, "ATTEMPT", "[bold]no[/bold]")
+        assert text_on(app).replace("\n", "").isprintable()
