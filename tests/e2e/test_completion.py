@@ -145,7 +145,7 @@ def test_every_argument_with_a_value_has_something_that_completes_it(command: st
         ("ohw --workspace ~/../pro", {"~/../project/"}),
         ("ohw import ", {"my notes.md", "sub dir/"}),
         ("ohw import .", {".hidden"}),
-        ("ohw batch ", {"report", "diff", "predictions", "my notes.md", "sub dir/"}),
+        ("ohw batch ", {"report", "diff", "predictions", "watch", "my notes.md", "sub dir/"}),
         ("ohw batch report ", {"sub dir/"}),
         ("ohw batch diff one ", {"sub dir/"}),
         ("ohw config set mode ", {"plan", "ask", "medium", "edits", "high", "never"}),

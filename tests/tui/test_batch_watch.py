@@ -52,6 +52,7 @@ async def test_cursor_filter_search_and_order(tmp_path):
         await shows(pilot, "by cost")
         await pilot.press("escape")
         await shows(pilot, "14 of 14 tasks · by cost")
+    assert (position.group, position.words, position.sort) == ("all", "", "cost")
 
 
 async def test_columns_that_do_not_fit_follow_the_cursor(tmp_path):
@@ -125,7 +126,7 @@ async def test_screen_is_as_it_was_after_a_session(tmp_path):
         await pilot.press("enter")
         await shows(pilot, "t Timeline")
         await pilot.press("t")
-        await shows(pilot, "there is no session file")
+        await wait_until(pilot, lambda: any("there is no session file" in each.message for each in app._notifications))
         (run / "sessions" / "20261121-shop-02-abcd.session").write_bytes(b"")
         await pilot.press("t")
         await wait_until(pilot, lambda: position.opened is not None)
@@ -146,7 +147,8 @@ async def test_run_that_disappears_is_reported_and_stays_in_sight(tmp_path):
         await shows(pilot, "126 of 126")
         os.truncate(run / "run.json", 0)
         os.utime(run / "run.json", (1, 1))
-        await shows(pilot, "run.json", "cannot be read", "126 of 126")
+        await shows(pilot, "run.json", "cannot be read")
+        assert "126 of 126" in text_on(app)
 
 
 async def test_hostile_names_change_nothing_but_their_cells(tmp_path):

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 import workbench
+from tests.batch.watched import running_run
 from tests.tui.app_driver import wait_until, workbench_app
-from tests.tui.pictures import app_with, at_rest, in_each_look, show_events, text_on
+from tests.tui.pictures import SMALL, app_with, at_rest, in_each_look, in_looks, show_events, text_on
+from tests.tui.test_pictures_batch_watch import watch_app
 from tests.tui.test_pictures_diff_viewer import reviewed, session
 from tests.tui.test_pictures_stale_files import in_part, stale_file
 from workbench.ascii import TABLE
@@ -18,6 +20,7 @@ from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.terminal.filters import AsciiFilter
 from workbench.tui.terminal.integration import TerminalIntegration
 from workbench.tui.widgets.annotated_diff import AnnotatedDiff
+from workbench.view import clock
 from workbench.view.formatting.actions import PHASE_ICONS
 from workbench.view.formatting.timeline_rows import RISK_ICONS
 
@@ -35,6 +38,21 @@ def test_a_screen_in_ascii(state, look, directory, picture):
         assert text_on(app).isascii()
 
     assert picture(app, look, show)
+
+
+@in_looks(SMALL)
+@pytest.mark.parametrize("state", ["batch_watch"])
+def test_run_without_colors_and_unicode(state, look, picture, tmp_path, monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("OHW_ASCII", "1")
+    with running_run(tmp_path / "nightly", now=clock.now().timestamp()) as run:
+        app = watch_app(run, look)
+
+        async def show(pilot):
+            await wait_until(pilot, lambda: "27 of 48" in text_on(app))
+            assert text_on(app).isascii()
+
+        assert picture(app, look, show)
 
 
 @in_each_look

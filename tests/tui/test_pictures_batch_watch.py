@@ -1,11 +1,9 @@
 """Golden pictures of `ohw batch watch`: running, finished and failed runs, one attempt, and the plots."""
 
-import pytest
-
-from tests.batch.outcomes import SMALL as SMALL_MODEL
-from tests.batch.watched import MODELS, attempt_files, failed_run, finished_run, running_run, tasks
+from tests.batch.outcomes import SMALL
+from tests.batch.watched import failed_run, finished_run, running_run, tasks
 from tests.tui.app_driver import wait_until
-from tests.tui.pictures import LARGE, SMALL, USUAL, in_each_look, in_looks, text_on
+from tests.tui.pictures import in_each_look, text_on
 from workbench.batch.run_directory import RunDirectory
 from workbench.batch.watched_run import WatchedRun
 from workbench.config.settings import Settings
@@ -26,7 +24,7 @@ def test_running(look, picture, tmp_path):
         app = watch_app(run, look, task="shop-04", model="lab/small")
 
         async def show(pilot):
-            await wait_until(pilot, lambda: "27 of 48" in text_on(app))
+            await wait_until(pilot, lambda: "needs an approval" in text_on(app))
 
         assert picture(app, look, show)
 
@@ -43,7 +41,7 @@ def test_finished(look, picture, tmp_path):
     assert picture(app, look, show)
 
 
-@in_looks(SMALL, USUAL)
+@in_each_look
 def test_failed(look, picture, tmp_path):
     app = watch_app(failed_run(tmp_path / "nightly"), look)
 
@@ -55,21 +53,10 @@ def test_failed(look, picture, tmp_path):
     assert picture(app, look, show)
 
 
-@in_looks(SMALL)
-def test_failed_attempt(look, picture, tmp_path):
-    run = failed_run(tmp_path / "nightly")
-    app = watch_app(run, look, page=(tasks(2)[1].id, SMALL_MODEL, 1))
-
-    async def show(pilot):
-        await wait_until(pilot, lambda: "SETUP OUTPUT" in text_on(app))
-
-    assert picture(app, look, show)
-
-
-@in_looks(USUAL)
+@in_each_look
 def test_waiting_attempt(look, picture, tmp_path):
     with running_run(tmp_path / "nightly", now=clock.now().timestamp()) as run:
-        app = watch_app(run, look, page=(tasks(4)[3].id, SMALL_MODEL, 2))
+        app = watch_app(run, look, page=(tasks(4)[3].id, SMALL, 2))
 
         async def show(pilot):
             await wait_until(pilot, lambda: "a Answer" in text_on(app))
@@ -77,33 +64,7 @@ def test_waiting_attempt(look, picture, tmp_path):
         assert picture(app, look, show)
 
 
-@in_looks(USUAL)
-def test_diff(look, picture, tmp_path):
-    run = finished_run(tmp_path / "nightly")
-    attempt_files(run, tasks(1)[0], MODELS[0], 1)
-    app = watch_app(run, look, page=("shop-01", MODELS[0], 1))
-
-    async def show(pilot):
-        await wait_until(pilot, lambda: "CHECK OUTPUT" in text_on(app))
-        await pilot.press("d")
-        await wait_until(pilot, lambda: "except KeyError" in text_on(app))
-
-    assert picture(app, look, show)
-
-
-@in_looks(SMALL)
-def test_attempts_of_a_cell(look, picture, tmp_path):
-    app = watch_app(finished_run(tmp_path / "nightly"), look)
-
-    async def show(pilot):
-        await wait_until(pilot, lambda: "126 of 126" in text_on(app))
-        await pilot.press("enter")
-        await wait_until(pilot, lambda: "#3" in text_on(app))
-
-    assert picture(app, look, show)
-
-
-@in_looks(USUAL, LARGE)
+@in_each_look
 def test_plots(look, picture, tmp_path):
     app = watch_app(finished_run(tmp_path / "nightly"), look, shows_plots=True)
 
@@ -111,21 +72,3 @@ def test_plots(look, picture, tmp_path):
         await wait_until(pilot, lambda: "Cost in US dollars" in text_on(app))
 
     assert picture(app, look, show)
-
-
-@pytest.fixture
-def plain_terminal(monkeypatch):
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.setenv("OHW_ASCII", "1")
-
-
-@in_looks(SMALL)
-@pytest.mark.usefixtures("plain_terminal")
-def test_without_colors_and_unicode(look, picture, tmp_path):
-    with running_run(tmp_path / "nightly", now=clock.now().timestamp()) as run:
-        app = watch_app(run, look)
-
-        async def show(pilot):
-            await wait_until(pilot, lambda: "27 of 48" in text_on(app))
-
-        assert picture(app, look, show)

@@ -212,6 +212,17 @@ TABLE = {
     "approval: what a command deletes": ("approval/deletions", ["deletes model.bin", "Reject…", "Not now"]),
     "approval: what a command deletes, in full": ("approval/deletions_in_full", ["more than 1,000 files", "Close"]),
     "approval: a tool of somebody else's package": ("third_party/question", ["lunch at noon", "Esc Not now"]),
+    "batch watch: a run, one attempt of which waits for an answer": (
+        "batch_watch/running",
+        ["running", "27 of 48", "1 waiting for an answer", "left", "needs an approval"],
+    ),
+    "batch watch: a finished run with three models": ("batch_watch/finished", ["126 of 126", "$15.02"]),
+    "batch watch: a run that was interrupted, and its failures": (
+        "batch_watch/failed",
+        ["interrupted", "7 of 9 tasks · failed", "uv: command not found"],
+    ),
+    "batch watch: an attempt that waits for an answer": ("batch_watch/waiting_attempt", ["question", "a Answer"]),
+    "batch watch: plots": ("batch_watch/plots", ["Solved attempts", "Cost in US dollars", "p Grid"]),
 }
 SIZES = {"80x24", "120x40", "200x60"}
 ONCE = {

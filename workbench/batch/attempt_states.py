@@ -29,7 +29,7 @@ URGENCY: Final = (
     *("limit", "question", "interrupted", "unsolved", PENDING, "done", "solved"),
 )
 """All states, those that need the user first."""
-_SIGNS: Final = {
+_MARKS: Final = {
     **{"solved": "✓", "done": "✓", "unsolved": "✗", "question": "?", "limit": "!", "interrupted": "!"},
     **{RUNNING: "●", WAITING: "?", PENDING: "○"},
 }
@@ -37,7 +37,7 @@ _SIGNS: Final = {
 
 def state_sign(state: str) -> str:
     """Return the sign of a state, which is one cell wide; failures other than of the check have one in common."""
-    return _SIGNS.get(state, "■")
+    return _MARKS.get(state, "■")
 
 
 def urgency(state: str) -> int:

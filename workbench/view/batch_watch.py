@@ -50,7 +50,7 @@ def visible_rows(view: RunView, group: str, words: str, sort: str) -> Sequence[T
     rows = [row for row in view.rows if _has_words(row, parts)] if parts else view.rows
     if states:
         rows = [row for row in rows if any(status.state in states for status in row.statuses)]
-    order = _orders().get(sort)
+    order = _sort_keys().get(sort)
     return sorted(rows, key=order) if order is not None else rows
 
 
@@ -59,7 +59,7 @@ def _has_words(row: TaskRow, parts: Sequence[str]) -> bool:
     return all(part in text for part in parts)
 
 
-def _orders() -> dict[str, Callable[[TaskRow], Any]]:
+def _sort_keys() -> dict[str, Callable[[TaskRow], Any]]:
     """Return the key of each order but that of the tasks."""
     now = clock.now().timestamp()
     return {

@@ -69,6 +69,11 @@ class PagerScreen(ModalScreen[None]):
         if self._words.strip():
             self.call_after_refresh(self._find, self._words)
 
+    def replace_text(self, text: str) -> None:
+        """Show another text at the same position; a search has to be repeated."""
+        self._lines.replace(text)
+        self._show_status()
+
     def action_search(self) -> None:
         """Open the search line."""
         search = self.query_one("#pager-search", Input)

@@ -26,7 +26,7 @@ _PHASES: Final = {"running": "running", "finished": "ok", "interrupted": "risk-m
 _LEAST_NAME: Final = 16
 _LEAST_CELL: Final = 14
 _MOST_CELL: Final = 34
-_MOST_SIGNS: Final = 8
+_MOST_MARKS: Final = 8
 _WORD: Final = 11
 """The width of the longest word for a state."""
 
@@ -113,7 +113,7 @@ def grid_layout(width: int, content: GridContent, models: int, current: int, fir
     count = max(1, min(models, available // _LEAST_CELL))
     first = max(0, min(first, models - count))
     first = min(max(first, current - count + 1), current)
-    figures = _MOST_CELL if content.attempts == 1 else min(_MOST_SIGNS, content.attempts) + 19
+    figures = _MOST_CELL if content.attempts == 1 else min(_MOST_MARKS, content.attempts) + 19
     cell = max(figures, min(_MOST_CELL, content.model + 3))
     return GridLayout(name, min(cell, available // count), first, count, models)
 
@@ -153,7 +153,7 @@ def _cell(statuses: Sequence[AttemptStatus], width: int, now: float) -> Line:
         pieces = [Piece(f"{state_sign(state)} {pad(state, _WORD)}", state_style(state))]
         figures = [(money(cost) if cost else "", 9), (duration(seconds) if seconds else "", 8)]
         return _with_figures(pieces, figures, width)
-    if len(statuses) <= min(_MOST_SIGNS, width):
+    if len(statuses) <= min(_MOST_MARKS, width):
         pieces = [Piece(state_sign(status.state), state_style(status.state)) for status in statuses]
         good = sum(status.state in GOOD for status in statuses)
         figures = [(f"{good}/{len(statuses)}", 5), (money(cost) if cost else "", 10)]

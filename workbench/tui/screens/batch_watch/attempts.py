@@ -159,9 +159,9 @@ class AttemptPage(PagerScreen):
 
     async def _read(self) -> None:
         work = partial(attempt_text, self._directory, self._status_of_attempt, clock.now().timestamp())
-        self._lines.replace(await in_daemon(work))
+        text = await in_daemon(work)
         self.refresh_bindings()
-        self._show_status()
+        self.replace_text(text)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Disable what this attempt does not have."""

@@ -10,6 +10,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from workbench.batch.attempt_states import RUNNING, STATE_GROUPS, WAITING
@@ -42,6 +43,49 @@ _HINTS: Final = (
 )
 
 
+class WatchFooter:
+    """The last lines: what is wrong with the attempts under the cursor, which tasks are to be seen, and the keys."""
+
+    def __init__(self, screen: Screen[None], grid: WatchGrid, position: WatchPosition) -> None:
+        self._screen = screen
+        self._grid = grid
+        self._position = position
+        self.cell, self.note, self.hints = Static(id="watch-cell"), Static(id="watch-note"), KeyHints()
+
+    def show(self, count: int, total: int) -> None:
+        """Show that `count` of `total` tasks are to be seen, and why."""
+        position, words = self._position, visible(self._position.words.strip(), lines=False)
+        parts = [
+            f"{count:,} of {counted(total, 'task')}",
+            position.group if position.group != "all" else "",
+            f'"{words}"' if words else "",
+            f"by {position.sort}" if position.sort != SORTS[0] else "",
+        ]
+        update_content(self.note, Content("" if position.shows_plots else " · ".join(filter(None, parts))))
+        self.show_cell()
+        self.show_keys()
+
+    def show_problem(self, problem: str) -> None:
+        """Show why the run cannot be read, in place of the tasks that are to be seen."""
+        update_content(self.note, Content.styled(visible(problem, lines=False), "bold $sign-failed"))
+
+    def show_cell(self) -> None:
+        """Show what is wrong with the attempts under the cursor, or what they ask."""
+        line = cell_line(self._grid.statuses) if not self._position.shows_plots else []
+        update_content(self.cell, as_content([line]))
+
+    def show_keys(self) -> None:
+        """Show the keys of what has the focus."""
+        keys, position = bound_keys(self._screen), self._position
+        if isinstance(self._screen.focused, Input):
+            self.hints.show([("Enter", "Go to the tasks"), (keys.get("watch.back", "Esc"), "Show all")])
+            return
+        names = {"watch.plots": "Grid" if position.shows_plots else "Plots"}
+        is_filtered = position.group != "all" or position.words
+        hints = [*(([("watch.back", "Show all")]) if is_filtered else []), *_HINTS]
+        self.hints.show([(keys[name], names.get(name, words)) for name, words in hints if name in keys])
+
+
 class WatchScreen(LowLatencyScreen):
     """Follows a run; `position` has what the user has chosen, and keeps it when the screen is closed."""
 
@@ -68,10 +112,9 @@ class WatchScreen(LowLatencyScreen):
         self._rows_of: Sequence[TaskRow] = ()
         """The rows of the view from which those were chosen, and below how."""
         self._choice: tuple[str, ...] = ()
-        self._problem = ""
         self._grid = WatchGrid()
         self._plots: RunPlots | None = None
-        self._hints = KeyHints()
+        self._footer = WatchFooter(self, self._grid, position)
 
     def compose(self) -> ComposeResult:
         """Yield the title, the figures, the grid, the input line, the note and the keys."""
@@ -82,9 +125,9 @@ class WatchScreen(LowLatencyScreen):
         words = Input(self._position.words, placeholder="Words in the ID or the tags of a task", id="watch-words")
         words.display = False
         yield words
-        yield Static(id="watch-cell")
-        yield Static(id="watch-note")
-        yield self._hints
+        yield self._footer.cell
+        yield self._footer.note
+        yield self._footer.hints
 
     def on_mount(self) -> None:
         """Follow the run from now on."""
@@ -106,10 +149,8 @@ class WatchScreen(LowLatencyScreen):
     async def _refresh(self) -> None:
         try:
             view = await in_daemon(self._run.read)
-            self._problem = ""
         except WorkbenchError as error:
-            self._problem = str(error)
-            self._show_note()
+            self._footer.show_problem(str(error))
             return
         is_changed = view.rows is not self._view.rows
         self._view = view
@@ -132,38 +173,12 @@ class WatchScreen(LowLatencyScreen):
             self._rows, self._content = rows, content
         if has_changed or view.states.get(RUNNING) or view.states.get(WAITING):  # their times advance
             self._grid.show(self._rows, view.models, self._content, task=position.task, model=position.model)
-        self._show_cell()
-        self._show_note()
+        self._footer.show(len(self._rows), len(view.rows))
 
     def _show_figures(self) -> None:
         width = max(20, self.size.width - 2)
         update_content(self.query_one("#watch-title", Static), as_content([title_line(self._view)]))
         update_content(self.query_one("#watch-figures", Static), as_content(figure_lines(self._view, width)))
-
-    def _show_note(self) -> None:
-        """Show what is to be seen, or why nothing can be read, and the keys."""
-        position, note = self._position, self.query_one("#watch-note", Static)
-        if self._problem:
-            note.update(Content.styled(visible(self._problem, lines=False), "bold $sign-failed"))
-        else:
-            parts = [
-                f"{len(self._rows):,} of {counted(len(self._view.rows), 'task')}",
-                position.group if position.group != "all" else "",
-                f'"{visible(position.words.strip(), lines=False)}"' if position.words.strip() else "",
-                f"by {position.sort}" if position.sort != SORTS[0] else "",
-            ]
-            update_content(note, Content("" if position.shows_plots else " · ".join(filter(None, parts))))
-        self._show_keys()
-
-    def _show_keys(self) -> None:
-        keys = bound_keys(self)
-        if self.query_one(Input).has_focus:
-            self._hints.show([("Enter", "Go to the tasks"), (keys.get("watch.back", "Esc"), "Show all")])
-            return
-        names = {"watch.plots": "Grid" if self._position.shows_plots else "Plots"}
-        is_filtered = self._position.group != "all" or self._position.words
-        hints = [*(([("watch.back", "Show all")]) if is_filtered else []), *_HINTS]
-        self._hints.show([(keys[name], names.get(name, words)) for name, words in hints if name in keys])
 
     def on_resize(self) -> None:
         """Fit the figures to the width."""
@@ -171,19 +186,14 @@ class WatchScreen(LowLatencyScreen):
 
     def on_descendant_focus(self) -> None:
         """Show the keys of what has the focus now."""
-        self._show_keys()
+        self._footer.show_keys()
 
     @on(WatchGrid.Moved)
     def on_moved(self) -> None:
         """Note where the cursor is."""
         if self._grid.task_id:
             self._position.task, self._position.model = self._grid.task_id, self._grid.model
-        self._show_cell()
-
-    def _show_cell(self) -> None:
-        """Show what is wrong with the attempts under the cursor, or what they ask."""
-        line = cell_line(self._grid.statuses) if not self._position.shows_plots else []
-        update_content(self.query_one("#watch-cell", Static), as_content([line]))
+        self._footer.show_cell()
 
     @on(WatchGrid.Opened)
     def on_cell_opened(self, opened: WatchGrid.Opened) -> None:
@@ -238,7 +248,7 @@ class WatchScreen(LowLatencyScreen):
     def _close_line(self) -> None:
         self.query_one(Input).display = False
         self._grid.focus()
-        self._show_keys()
+        self._footer.show_keys()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Disable the keys of the grid while the plots are shown."""
@@ -248,8 +258,6 @@ class WatchScreen(LowLatencyScreen):
         """Show the plots in place of the grid, or the grid again."""
         self._position.shows_plots = not self._position.shows_plots
         await self._show_plots()
-        self.refresh_bindings()
-        self._show_note()
 
     async def _show_plots(self) -> None:
         if self._position.shows_plots and self._plots is None:
@@ -268,7 +276,8 @@ class WatchScreen(LowLatencyScreen):
             if has_plots:
                 self._plots.show(self._view)
         self.set_focus(None if has_plots else self._grid)
-        self._show_cell()
+        self.refresh_bindings()
+        self._footer.show(len(self._rows), len(self._view.rows))
 
 
 def _measured(rows: Sequence[TaskRow], models: Sequence[str]) -> tuple[Sequence[TaskRow], GridContent]:
