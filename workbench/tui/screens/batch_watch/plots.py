@@ -14,22 +14,21 @@ from workbench.batch.watched_run import RunView
 from workbench.client.threads import in_daemon
 from workbench.text import visible
 from workbench.view.batch_watch import RunCurve, RunCurves, curves_of, round_ticks
+from workbench.view.wrapping import clip
 
 _COLORS: Final = ("#3b8ea5", "#c9803a", "#7a9e4e", "#a56bb5", "#b5545c", "#8a8a8a")
 _PLAIN_MARKERS: Final = "*ox+#%"
 """Markers in ASCII, which also tell the models apart without colors."""
 _MOST_MODELS: Final = 6
+_LONGEST_NAME: Final = 20
 _HOURS: Final = 2.0
 """The hours from which the axis is in hours, not minutes."""
 
 
 class RunPlots(Container):
-    """Two plots, beside each other if the terminal is wide."""
+    """Two plots, beside each other if the terminal has few rows."""
 
-    DEFAULT_CSS = """
-    RunPlots { layout: vertical; height: 1fr; background: $surface; }
-    .-wide RunPlots { layout: horizontal; }
-    """
+    DEFAULT_CSS = "RunPlots { layout: vertical; height: 1fr; background: $surface; }"
 
     def __init__(self) -> None:
         super().__init__(id="watch-plots")
@@ -62,7 +61,7 @@ class RunPlots(Container):
         for number, curve in enumerate(lines[:_MOST_MODELS]):
             marker = _PLAIN_MARKERS[number] if is_plain else "braille"
             hours, sums = _steps(curve)
-            name = visible(curve.name, lines=False)
+            name = clip(visible(curve.name.rpartition("/")[2], lines=False), _LONGEST_NAME)
             color = tuple(int(_COLORS[number][at : at + 2], 16) for at in (1, 3, 5))
             plt.plot([each * factor for each in hours], sums, label=name, color=color, marker=marker)
         for set_ticks, most in ((plt.xticks, longest * factor), (plt.yticks, _highest(lines))):

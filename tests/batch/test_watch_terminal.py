@@ -1,0 +1,44 @@
+"""`ohw batch watch` in a real terminal, on a real run: an attempt, its diff and its session, and back."""
+
+from __future__ import annotations
+
+from tests.batch.runs import FINISH, QUICK, WRITE, run_batch, sessions, task, write_tasks
+from tests.batch.watched import finished_run
+from tests.sandbox import Sandbox
+from tests.terminal.terminal import Terminal
+
+
+def test_attempt_its_diff_and_its_session_are_opened_from_a_run(sandbox: Sandbox):
+    tasks = write_tasks(sandbox, task(1), task(2, check="echo no luck; false"))
+    run_batch(sandbox, tasks, "-o", "run", "--model", sandbox.script(WRITE, FINISH), "--max-parallel", "2")
+    before = sessions(sandbox)
+    with Terminal(["batch", "watch", "run"], 110, 32, {**sandbox.env, **QUICK}, cwd=sandbox.project) as terminal:
+        terminal.wait_for("2 of 2")
+        terminal.press("f", "f")
+        terminal.wait_for("1 of 2 tasks · unsolved")
+        terminal.press("enter")
+        terminal.wait_for("no luck")
+        terminal.press("d")
+        terminal.wait_for("made.txt")
+        terminal.press("escape")
+        terminal.wait_for("t Timeline")
+        terminal.press("t")
+        text = terminal.wait_for("Ctrl+Q returns to the run")
+        assert "read-only" in text
+        assert "Make the file." in text
+        terminal.press("ctrl+q")
+        terminal.wait_for("no luck")
+        terminal.press("escape")
+        terminal.wait_for("1 of 2 tasks · unsolved")
+        terminal.press("q")
+        assert terminal.wait_exit() == 0
+        assert "ohw resume" not in terminal.text()
+    assert sessions(sandbox) == before
+    assert not sandbox.engines()
+
+
+def test_watch_needs_a_run_and_a_terminal(sandbox: Sandbox):
+    assert "there is no run in" in sandbox.command("batch", "watch", "nowhere").stderr
+    finished_run(sandbox.project / "run")
+    process = sandbox.command("batch", "watch", "run")
+    assert (process.returncode, "ohw batch report" in process.stderr) == (2, True)
