@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.batch.runs import FINISH, QUICK, WRITE, run_batch, sessions, task, write_tasks
+from tests.batch.runs import FINISH, QUICK, WRITE, outcomes, run_batch, sessions, start_batch, task, write_tasks
 from tests.batch.watched import finished_run
-from tests.sandbox import Sandbox
+from tests.sandbox import Sandbox, bash, wait_for
 from tests.terminal.terminal import Terminal
 
 
@@ -34,6 +34,30 @@ def test_attempt_its_diff_and_its_session_are_opened_from_a_run(sandbox: Sandbox
         assert terminal.wait_exit() == 0
         assert "ohw resume" not in terminal.text()
     assert sessions(sandbox) == before
+    assert not sandbox.engines()
+
+
+def test_question_of_a_running_attempt_is_answered_from_the_watched_run(sandbox: Sandbox):
+    tasks = write_tasks(sandbox, task(1))
+    model = sandbox.script(bash("touch made.txt && echo made > made.txt", "HIGH"), FINISH)
+    with start_batch(sandbox, tasks, "-o", "run", "--model", model, "--wait", "3") as process:
+        wait_for(lambda: next(sandbox.project.glob("run/attempts/*/question"), None), "a question")
+        with Terminal(["batch", "watch", "run"], 110, 32, {**sandbox.env, **QUICK}, cwd=sandbox.project) as terminal:
+            terminal.wait_for("1 waiting for an answer")
+            terminal.press("enter")
+            terminal.wait_for("a Answer")
+            terminal.press("a")
+            terminal.wait_for("y Approve")
+            terminal.press("y")
+            terminal.wait_for("Finished")
+            process.communicate(timeout=100)
+            terminal.press("ctrl+q")
+            terminal.wait_for("✓ solved")
+            terminal.press("escape")
+            terminal.wait_for("1 of 1")
+            terminal.press("q")
+            assert terminal.wait_exit() == 0
+    assert outcomes(sandbox)["t1"].state == "solved"
     assert not sandbox.engines()
 
 

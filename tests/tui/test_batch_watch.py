@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import pytest
 
@@ -138,6 +139,37 @@ async def test_screen_is_as_it_was_after_a_session(tmp_path):
         await pilot.press("escape")
         await shows(pilot, "· failed")
         assert again.query_one(WatchGrid).task_id == "shop-02"
+
+
+async def test_plots_are_shown_in_place_of_the_grid(tmp_path):
+    app = watch(finished_run(tmp_path / "run"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await shows(pilot, "126 of 126")
+        await pilot.press("p")
+        await shows(pilot, "Solved attempts", "Cost in US dollars")
+        await pilot.press("p", "down")
+        await wait_until(pilot, lambda: app.position.task == "shop-02")
+        assert app.query_one(WatchGrid).has_focus
+
+
+async def test_plots_without_their_package(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "workbench.tui.screens.batch_watch.plots", None)
+    app = watch(finished_run(tmp_path / "run"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await shows(pilot, "126 of 126")
+        await pilot.press("p")
+        await wait_until(pilot, lambda: any("textual-plotext" in each.message for each in app._notifications))
+        assert "14 of 14 tasks" in text_on(app)
+
+
+async def test_second_ctrl_c_quits(tmp_path):
+    app = watch(finished_run(tmp_path / "run"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await shows(pilot, "126 of 126")
+        await pilot.press("ctrl+c")
+        await wait_until(pilot, lambda: any("the run continues" in each.message for each in app._notifications))
+        await pilot.press("ctrl+c")
+    assert app.return_code == 0
 
 
 async def test_run_that_disappears_is_reported_and_stays_in_sight(tmp_path):

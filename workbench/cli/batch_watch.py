@@ -14,7 +14,7 @@ from workbench.cli.common import settings_of
 from workbench.client.client import Client
 from workbench.client.deferred_client import DeferredClient
 from workbench.client.engine_client import EngineClient
-from workbench.client.stored_client import StoredClient
+from workbench.client.stored_client import NoticeClient, StoredClient
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.engine.launch import Launch
@@ -56,7 +56,7 @@ def _session(where: Locations, settings: Settings, run: WatchedRun, opened: Open
     """Return the session of an attempt: what is stored of one that has ended, else the running one."""
     if opened.file is not None:
         workspace = _workspace(opened.file, run.directory.path)
-        return AppSession(StoredClient(opened.file, _NOTICE), workspace, file=opened.file)
+        return AppSession(NoticeClient(StoredClient(opened.file), _NOTICE), workspace, file=opened.file)
     data = replace(where, data=run.local_data)
     file = session_path(data, opened.session)
     workspace = _workspace(file, run.directory.path)
@@ -65,7 +65,7 @@ def _session(where: Locations, settings: Settings, run: WatchedRun, opened: Open
         launch = Launch(data, settings, opened.session, str(workspace), is_new=False)
         return EngineClient(launch)
 
-    return AppSession(DeferredClient(client), workspace, file=file)
+    return AppSession(NoticeClient(DeferredClient(client), _NOTICE), workspace, file=file)
 
 
 def _workspace(file: Path, default: Path) -> Path:

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 
 _QUIT_SECONDS: Final = 2.0
 """Seconds within which a second ctrl+c quits."""
+_WARNING: Final = "{leave-app=ctrl+c} again to quit; {leave=escape} stops the agent"
 _MOST_RECENT = 5
 _WALL = ControlFilter()
 """Shared by all lines, because each painted line caches its filtered form under the filter instance."""
@@ -101,9 +102,11 @@ class UserKeymap:
 class QuitGuard:
     """Ends the app on the second ctrl+c in a row, or on a signal."""
 
-    def __init__(self, app: TerminalApp, clock: Callable[[], float]) -> None:
+    def __init__(self, app: TerminalApp, clock: Callable[[], float], warning: str = _WARNING) -> None:
+        """`warning` is what the first ctrl+c shows, with keys as in `with_keys`."""
         self._app = app
         self._clock = clock
+        self._warning = warning
         self._warned_until = 0.0
         self._signals: Signals | None = None
 
@@ -137,10 +140,7 @@ class QuitGuard:
 
     def _warn(self) -> None:
         self._warned_until = self._clock() + _QUIT_SECONDS
-        self._app.notify(
-            with_keys(self._app, "{leave-app=ctrl+c} again to quit; {leave=escape} stops the agent"),
-            timeout=_QUIT_SECONDS,
-        )
+        self._app.notify(with_keys(self._app, self._warning), timeout=_QUIT_SECONDS)
 
 
 class WorkbenchApp(TerminalApp):

@@ -65,7 +65,7 @@ class BatchWatchApp(TerminalApp):
         self.state = SessionState(workspace=str(run.directory.path))
         self.keymap = settings.keys
         self._settings_file = settings_file
-        self._guard = QuitGuard(self, time.monotonic)
+        self._guard = QuitGuard(self, time.monotonic, "{leave-app=ctrl+c} again to quit; the run continues")
         self.install_signals = self._guard.install_signals
         self._themes = ThemeDirectory(self, themes, Problems(self))
         self._themes.begin_with(settings.theme, settings_file)
