@@ -14,7 +14,6 @@ from typing import Final
 import msgspec
 
 from workbench.batch.attempt import AttemptOutcome, TaskAttempt, planned
-from workbench.batch.attempt_files import RunContext
 from workbench.batch.attempt_states import PENDING, RUNNING, WAITING
 from workbench.batch.pace import RunPace, pace_of
 from workbench.batch.results import ResultsReader
@@ -124,11 +123,6 @@ class WatchedRun:
         self._entries: set[str] = set()
         self._live: dict[Names, AttemptStatus] = {}
         self._view = RunView(directory.path.name)
-
-    @property
-    def local_data(self) -> Path:
-        """The directory with the sessions of this run that run on this machine. Raises WorkbenchError."""
-        return RunContext(self.directory.options().nonce, str(self.directory.path)).local_data
 
     def read(self) -> RunView:
         """Return the run as it is now. Raises WorkbenchError if it cannot be read."""

@@ -8,6 +8,7 @@ from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 
+from workbench.batch.attempt_files import running_data
 from workbench.batch.run_directory import RunDirectory
 from workbench.batch.watched_run import WatchedRun
 from workbench.cli.common import settings_of
@@ -57,12 +58,12 @@ def _session(where: Locations, settings: Settings, run: WatchedRun, opened: Open
     if opened.file is not None:
         workspace = _workspace(opened.file, run.directory.path)
         return AppSession(NoticeClient(StoredClient(opened.file), _NOTICE), workspace, file=opened.file)
-    data = replace(where, data=run.local_data)
+    data = replace(where, data=running_data(where, run.directory.options().nonce))
     file = session_path(data, opened.session)
     workspace = _workspace(file, run.directory.path)
 
     def client() -> Client:
-        launch = Launch(data, settings, opened.session, str(workspace), is_new=False)
+        launch = Launch(data, settings, opened.session, str(workspace), starts_engine=False)
         return EngineClient(launch)
 
     return AppSession(NoticeClient(DeferredClient(client), _NOTICE), workspace, file=file)

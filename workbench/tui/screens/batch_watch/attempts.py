@@ -160,8 +160,9 @@ class AttemptPage(PagerScreen):
     async def _read(self) -> None:
         work = partial(attempt_text, self._directory, self._status_of_attempt, clock.now().timestamp())
         text = await in_daemon(work)
-        self.refresh_bindings()
-        self.replace_text(text)
+        if self.is_attached:
+            self.refresh_bindings()
+            self.replace_text(text)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Disable what this attempt does not have."""

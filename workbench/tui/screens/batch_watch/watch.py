@@ -112,25 +112,27 @@ class WatchScreen(LowLatencyScreen):
         self._rows_of: Sequence[TaskRow] = ()
         """The rows of the view from which those were chosen, and below how."""
         self._choice: tuple[str, ...] = ()
+        self._title, self._figures = Static(id="watch-title"), Static("Reading …", id="watch-figures")
         self._grid = WatchGrid()
+        hint = "Words in the ID or the tags of a task"
+        self._words = Input(position.words, placeholder=hint, id="watch-words")
         self._plots: RunPlots | None = None
         self._footer = WatchFooter(self, self._grid, position)
 
     def compose(self) -> ComposeResult:
         """Yield the title, the figures, the grid, the input line, the note and the keys."""
-        yield Static(id="watch-title")
-        yield Static("Reading …", id="watch-figures")
+        yield self._title
+        yield self._figures
         yield self._grid.header
         yield self._grid
-        words = Input(self._position.words, placeholder="Words in the ID or the tags of a task", id="watch-words")
-        words.display = False
-        yield words
+        yield self._words
         yield self._footer.cell
         yield self._footer.note
         yield self._footer.hints
 
     def on_mount(self) -> None:
         """Follow the run from now on."""
+        self._words.display = False
         self._grid.focus()
         self.run_worker(self._follow())
 
@@ -152,6 +154,8 @@ class WatchScreen(LowLatencyScreen):
         except WorkbenchError as error:
             self._footer.show_problem(str(error))
             return
+        if not self.is_attached:
+            return  # the screen was closed meanwhile
         is_changed = view.rows is not self._view.rows
         self._view = view
         self._show_figures()
@@ -177,8 +181,8 @@ class WatchScreen(LowLatencyScreen):
 
     def _show_figures(self) -> None:
         width = max(20, self.size.width - 2)
-        update_content(self.query_one("#watch-title", Static), as_content([title_line(self._view)]))
-        update_content(self.query_one("#watch-figures", Static), as_content(figure_lines(self._view, width)))
+        update_content(self._title, as_content([title_line(self._view)]))
+        update_content(self._figures, as_content(figure_lines(self._view, width)))
 
     def on_resize(self) -> None:
         """Fit the figures to the width."""
@@ -223,9 +227,8 @@ class WatchScreen(LowLatencyScreen):
 
     def action_search(self) -> None:
         """Open the line for the words."""
-        words = self.query_one(Input)
-        words.display = True
-        words.focus()
+        self._words.display = True
+        self._words.focus()
 
     @on(Input.Changed)
     async def on_words_changed(self, event: Input.Changed) -> None:
@@ -241,12 +244,12 @@ class WatchScreen(LowLatencyScreen):
     async def action_back(self) -> None:
         """Close the line for the words, and show all tasks again."""
         self._position.words, self._position.group = "", "all"
-        self.query_one(Input).value = ""
+        self._words.value = ""
         self._close_line()
         await self._show_rows()
 
     def _close_line(self) -> None:
-        self.query_one(Input).display = False
+        self._words.display = False
         self._grid.focus()
         self._footer.show_keys()
 
