@@ -103,6 +103,10 @@ def test_running_attempts_and_those_that_wait(tmp_path):
         assert run.read().rows is view.rows, "nothing has changed"
         (path / "attempts" / waiting.attempt.key / "question").unlink()
         assert status_in(run.read(), ("shop-04", SMALL, 2)).state == "running"
+        elsewhere = WatchedRun(RunDirectory(path), tmp_path / "no-sessions", clock=lambda: START)
+        status = status_in(elsewhere.read(), ("shop-04", SMALL, 2))
+        assert (status.state, status.session) == ("running", "")
+        assert "on another machine" in attempt_text(run.directory, status, START)
     view = run.read()
     assert (view.phase, view.states["pending"]) == ("interrupted", 21)
     assert "runs on another machine" in attempt_text(run.directory, status_in(view, ("shop-04", SMALL, 2)), START)

@@ -11,6 +11,7 @@ from tests.batch.outcomes import LARGE, SMALL, outcome, solved, write_run
 from tests.batch.watched import MODELS, attempt_files, finished_run, running_run, tasks
 from tests.tui.app_driver import wait_until
 from tests.tui.pictures import text_on
+from workbench.batch.attempt import TaskAttempt
 from workbench.batch.results import Results
 from workbench.batch.run_directory import RunDirectory
 from workbench.batch.watched_run import WatchedRun
@@ -139,6 +140,31 @@ async def test_screen_is_as_it_was_after_a_session(tmp_path):
         await pilot.press("escape")
         await shows(pilot, "· failed")
         assert again.query_one(WatchGrid).task_id == "shop-02"
+
+
+async def test_bell_rings_for_a_new_question(tmp_path, monkeypatch):
+    with running_run(tmp_path / "run", now=clock.now().timestamp()) as path:
+        app = watch(path)
+        bells = []
+        monkeypatch.setattr(app, "bell", lambda: bells.append(1))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await shows(pilot, "1 waiting for an answer")
+            assert not bells, "it was waiting already"
+            (path / "attempts" / TaskAttempt(tasks(3)[2], SMALL, 2).key / "question").write_text("HIGH: rm")
+            await shows(pilot, "2 waiting for an answer")
+            await wait_until(pilot, lambda: bells)
+
+
+async def test_only_what_is_in_sight_of_20_000_tasks_is_painted(tmp_path, monkeypatch):
+    painted = []
+    line = WatchGrid.line
+    monkeypatch.setattr(WatchGrid, "line", lambda grid, index, width: painted.append(index) or line(grid, index, width))
+    app = watch(write_run(tmp_path / "run", tasks(20_000), [], (SMALL,)))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await shows(pilot, "20,000 of 20,000 tasks")
+        await pilot.press("end")
+        await shows(pilot, "shop-20000")
+        assert len(set(painted)) < 100
 
 
 async def test_plots_are_shown_in_place_of_the_grid(tmp_path):

@@ -22,6 +22,7 @@ _ELSEWHERE: Final = (
     "It has not started, or it runs on another machine whose files are not in this directory; its session can be "
     "opened here once it has ended."
 )
+_NO_SESSION: Final = "Its session cannot be opened: it has not started yet, or runs on another machine."
 
 
 def attempt_text(directory: RunDirectory, status: AttemptStatus, now: float) -> str:
@@ -51,6 +52,8 @@ def _facts(status: AttemptStatus, now: float) -> Iterator[tuple[str, str]]:
     elif status.since:
         yield "started", _clock(status.since)
         yield "running", duration(status.seconds(now))
+        if not status.session:
+            yield "", _NO_SESSION
     if task.check:
         yield "check", visible(task.check, lines=False) + _check_result(outcome)
     if task.setup:

@@ -19,6 +19,7 @@ from workbench.batch.pace import RunPace, pace_of
 from workbench.batch.results import ResultsReader
 from workbench.batch.run_directory import RunDirectory, RunOptions
 from workbench.batch.task import TaskSpec
+from workbench.session.session_names import SUFFIX
 from workbench.text import first_line
 
 _MOST_TIMED: Final = 2_000
@@ -107,9 +108,14 @@ class WatchedRun:
     one at a time.
     """
 
-    def __init__(self, directory: RunDirectory, clock: Callable[[], float] = time.time) -> None:
-        """`clock` returns the seconds since the epoch."""
+    def __init__(
+        self, directory: RunDirectory, sessions: Path | None = None, clock: Callable[[], float] = time.time
+    ) -> None:
+        """`sessions` is the directory of the sessions that run on this machine; without one, each of them counts as
+        one that does. `clock` returns the seconds since the epoch.
+        """
         self.directory = directory
+        self._sessions = sessions
         self._clock = clock
         self._results = ResultsReader(directory.results)
         self._tasks: list[TaskSpec] = []
@@ -164,8 +170,13 @@ class WatchedRun:
                 question = first_line(_text(files / "question"), _LONGEST)
                 live = WAITING if question else RUNNING
                 since = _modified(files / "lock")
-                session = _text(files / "session").strip()
+                session = self._session_here(_text(files / "session").strip())
                 yield AttemptStatus(self._attempts[names], None, live, session, question, since)
+
+    def _session_here(self, name: str) -> str:
+        """Return the ID of a session if it runs on this machine: an attempt elsewhere may share its other files."""
+        is_here = self._sessions is None or (self._sessions / f"{name}{SUFFIX}").is_file()
+        return name if is_here else ""
 
     def _list_attempts(self) -> Iterable[str]:
         """Return the names of the directories of attempts, which are listed when there are more than before."""

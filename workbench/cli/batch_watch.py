@@ -43,24 +43,24 @@ def batch_watch(arguments: Namespace) -> int:
         raise UsageError("this terminal (TERM=dumb) cannot show a screen; use `ohw batch report RUN`")
     from workbench.tui.start import open_client, open_watch
 
-    run, position = WatchedRun(directory), WatchPosition()
+    data = replace(where, data=running_data(where, directory.options().nonce))
+    run, position = WatchedRun(directory, data.sessions), WatchPosition()
     while True:
         code = open_watch(where, settings, run, position)
         if position.opened is None:
             end_process(code)
-        code = open_client(where, settings, _session(where, settings, run, position.opened))
+        code = open_client(where, settings, _session(data, settings, directory.path, position.opened))
         if code > 128:  # a signal, such as that of a closed terminal
             end_process(code)
 
 
-def _session(where: Locations, settings: Settings, run: WatchedRun, opened: OpenedAttempt) -> AppSession:
-    """Return the session of an attempt: what is stored of one that has ended, else the running one."""
+def _session(data: Locations, settings: Settings, run: Path, opened: OpenedAttempt) -> AppSession:
+    """Return the session of an attempt: what is stored of one that has ended, else the running one in `data`."""
     if opened.file is not None:
-        workspace = _workspace(opened.file, run.directory.path)
+        workspace = _workspace(opened.file, run)
         return AppSession(NoticeClient(StoredClient(opened.file), _NOTICE), workspace, file=opened.file)
-    data = replace(where, data=running_data(where, run.directory.options().nonce))
     file = session_path(data, opened.session)
-    workspace = _workspace(file, run.directory.path)
+    workspace = _workspace(file, run)
 
     def client() -> Client:
         launch = Launch(data, settings, opened.session, str(workspace), starts_engine=False)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
+from textual import on
 from textual.binding import Binding, BindingType
 from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
@@ -14,9 +16,11 @@ from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.widgets import Input
 
+from workbench.batch.attempt_states import WAITING
 from workbench.batch.watched_run import WatchedRun
+from workbench.client.threads import in_daemon
 from workbench.config.settings import Settings
-from workbench.tui.app import QuitGuard
+from workbench.tui.app import QuitGuard, WorkbenchApp
 from workbench.tui.keys import read_keymap
 from workbench.tui.open_screens import open_help
 from workbench.tui.problems import Problems
@@ -31,6 +35,8 @@ from workbench.view.batch_watch import OpenedAttempt, WatchPosition
 from workbench.view.state import SessionState
 
 _CONTROLS = ControlFilter()
+_SHARED = ("help", "help-sign", "quit", "leave-app")
+"""The keys of the app around a session that this one has too."""
 
 
 class BatchWatchApp(TerminalApp):
@@ -42,10 +48,7 @@ class BatchWatchApp(TerminalApp):
     VERTICAL_BREAKPOINTS = [(0, "-low"), (30, "-high")]  # noqa: RUF012
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("f1", "help", "Help", id="help", priority=True),
-        Binding("question_mark", "help(True)", "Help", id="help-sign", priority=True, show=False),
-        Binding("ctrl+q", "quit", "Quit", id="quit", priority=True, show=False),
-        Binding("ctrl+c", "leave", "Copy; twice: quit", id="leave-app", priority=True, show=False),
+        binding for binding in WorkbenchApp.BINDINGS if isinstance(binding, Binding) and binding.id in _SHARED
     ]
 
     def __init__(
@@ -92,9 +95,18 @@ class BatchWatchApp(TerminalApp):
         self._guard.install_stops()
         self._themes.watch()
         if self.keymap:
-            keymap = read_keymap(self.keymap, self._settings_file)
-            self.keymap = dict(keymap.usable)
-            self.set_keymap(dict(keymap.usable))
+            self.run_worker(self._read_keys())
+
+    async def _read_keys(self) -> None:
+        keymap = await in_daemon(partial(read_keymap, self.keymap, self._settings_file))
+        self.keymap = dict(keymap.usable)
+        self.set_keymap(dict(keymap.usable))
+
+    @on(WatchScreen.Refreshed)
+    def on_refreshed(self, event: WatchScreen.Refreshed) -> None:
+        """Let the window's title and notices say whether the run is running and needs an answer."""
+        self.state.is_running = event.view.is_running
+        self.state.waiting = ["an attempt"] * event.view.states.get(WAITING, 0)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Return whether an action is possible now: text fields get the question mark themselves."""

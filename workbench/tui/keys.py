@@ -61,8 +61,12 @@ def all_bindings() -> list[Bound]:
     for package in ("screens", "widgets"):
         for module in iter_modules([str(Path(__file__).parent / package)]):
             import_module(f"workbench.tui.{package}.{module.name}")
-    bindings = ((each, binding) for each in dict.fromkeys(_ours(DOMNode)) for binding in vars(each).get("BINDINGS", ()))
-    return [Bound(each, binding) for each, binding in bindings if isinstance(binding, Binding)]
+    owners: dict[Binding, type[DOMNode]] = {}
+    for each in dict.fromkeys(_ours(DOMNode)):
+        for binding in vars(each).get("BINDINGS", ()):
+            if isinstance(binding, Binding):
+                owners.setdefault(binding, each)  # two apps may share bindings
+    return [Bound(owner, binding) for binding, owner in owners.items()]
 
 
 def read_keymap(keys: Mapping[str, str], file: Path | None = None) -> Keymap:

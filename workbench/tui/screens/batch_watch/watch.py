@@ -10,6 +10,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Input, Static
 
@@ -18,6 +19,7 @@ from workbench.batch.watched_run import AttemptStatus, RunView, TaskRow, Watched
 from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.text import counted, visible
+from workbench.tui.messages import QuestionRang
 from workbench.tui.screens.batch_watch.attempts import AttemptPage, AttemptsScreen, follow_run
 from workbench.tui.screens.batch_watch.grid import WatchGrid
 from workbench.tui.textual_seam.screen import LowLatencyScreen
@@ -89,6 +91,13 @@ class WatchFooter:
 class WatchScreen(LowLatencyScreen):
     """Follows a run; `position` has what the user has chosen, and keeps it when the screen is closed."""
 
+    class Refreshed(Message):
+        """Posted when the run was read."""
+
+        def __init__(self, view: RunView) -> None:
+            super().__init__()
+            self.view = view
+
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f", "group(1)", "Show attempts in the next state", id="watch.group"),
@@ -156,6 +165,9 @@ class WatchScreen(LowLatencyScreen):
             return
         if not self.is_attached:
             return  # the screen was closed meanwhile
+        if view.states.get(WAITING, 0) > self._view.states.get(WAITING, 0) and self._view.rows:
+            self.post_message(QuestionRang())
+        self.post_message(self.Refreshed(view))
         is_changed = view.rows is not self._view.rows
         self._view = view
         self._show_figures()
