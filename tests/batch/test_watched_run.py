@@ -106,10 +106,10 @@ def test_running_attempts_and_those_that_wait(tmp_path):
         elsewhere = WatchedRun(RunDirectory(path), tmp_path / "no-sessions", clock=lambda: START)
         status = status_in(elsewhere.read(), ("shop-04", SMALL, 2))
         assert (status.state, status.session) == ("running", "")
-        assert "on another machine" in attempt_text(run.directory, status, START)
+        assert "on another machine" in attempt_text(run.directory, status)
     view = run.read()
     assert (view.phase, view.states["pending"]) == ("interrupted", 21)
-    assert "runs on another machine" in attempt_text(run.directory, status_in(view, ("shop-04", SMALL, 2)), START)
+    assert "runs on another machine" in attempt_text(run.directory, status_in(view, ("shop-04", SMALL, 2)))
 
 
 def test_watched_run_can_be_continued(tmp_path):
@@ -166,7 +166,7 @@ def test_page_of_an_attempt_has_its_figures_and_the_ends_of_its_logs(tmp_path):
     status = status_in(run.read(), ("shop-02", SMALL, 1))
     log = run.directory.of_attempt(status.attempt.key) / "setup.log"
     log.write_text("".join(f"line {number}\n" for number in range(10_000)))
-    text = attempt_text(run.directory, status, START)
+    text = attempt_text(run.directory, status)
     assert "■ setup" in text
     assert "uv: command not found" in text
     assert "line 9999" in text

@@ -25,11 +25,11 @@ _ELSEWHERE: Final = (
 _NO_SESSION: Final = "Its session cannot be opened: it has not started yet, or runs on another machine."
 
 
-def attempt_text(directory: RunDirectory, status: AttemptStatus, now: float) -> str:
-    """Return the page of an attempt; reads the ends of its logs. `now` is in seconds since the epoch."""
+def attempt_text(directory: RunDirectory, status: AttemptStatus) -> str:
+    """Return the page of an attempt; reads the ends of its logs."""
     files = directory.of_attempt(status.attempt.key)
     parts = [
-        ("ATTEMPT", "\n".join(f"  {name:<10} {value}" for name, value in _facts(status, now))),
+        ("ATTEMPT", "\n".join(f"  {name:<10} {value}" for name, value in _facts(status))),
         ("CHECK OUTPUT", _tail(files / "check.log")),
         ("SETUP OUTPUT", _tail(files / "setup.log")),
         ("PROMPT", _indented(status.attempt.task.prompt)),
@@ -37,7 +37,7 @@ def attempt_text(directory: RunDirectory, status: AttemptStatus, now: float) -> 
     return "\n\n".join(f"{heading}\n{text}" for heading, text in parts if text)
 
 
-def _facts(status: AttemptStatus, now: float) -> Iterator[tuple[str, str]]:
+def _facts(status: AttemptStatus) -> Iterator[tuple[str, str]]:
     outcome, state, task = status.outcome, status.state, status.attempt.task
     yield "task", " · ".join((task.id, *task.tags))
     yield "model", visible(status.attempt.model, lines=False)
@@ -51,7 +51,6 @@ def _facts(status: AttemptStatus, now: float) -> Iterator[tuple[str, str]]:
         yield "", _ELSEWHERE
     elif status.since:
         yield "started", _clock(status.since)
-        yield "running", duration(status.seconds(now))
         if not status.session:
             yield "", _NO_SESSION
     if task.check:

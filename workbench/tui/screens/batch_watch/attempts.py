@@ -138,6 +138,7 @@ class AttemptPage(PagerScreen):
         self._directory = directory
         self._status_of_attempt = status
         self._open_session = open_session
+        self._text = ""
         self._files = directory.of_attempt(status.attempt.key)
         super().__init__(Content(visible(_title(status), lines=False)), "", headings=True)
 
@@ -158,11 +159,12 @@ class AttemptPage(PagerScreen):
             self.run_worker(self._read(), exclusive=True, group="page")
 
     async def _read(self) -> None:
-        work = partial(attempt_text, self._directory, self._status_of_attempt, clock.now().timestamp())
-        text = await in_daemon(work)
+        text = await in_daemon(partial(attempt_text, self._directory, self._status_of_attempt))
         if self.is_attached:
             self.refresh_bindings()
-            self.replace_text(text)
+            if text != self._text:  # otherwise a search would lose its marks
+                self._text = text
+                self.replace_text(text)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Disable what this attempt does not have."""
