@@ -72,3 +72,15 @@ def test_plots(look, picture, tmp_path):
         await wait_until(pilot, lambda: "Cost in US dollars" in text_on(app))
 
     assert picture(app, look, show)
+
+
+@in_each_look
+def test_report(look, picture, tmp_path):
+    app = watch_app(finished_run(tmp_path / "nightly"), look)
+
+    async def show(pilot):
+        await wait_until(pilot, lambda: "126 of 126" in text_on(app))
+        await pilot.press("r")
+        await wait_until(pilot, lambda: "Solved by model" in text_on(app))
+
+    assert picture(app, look, show)

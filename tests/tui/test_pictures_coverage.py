@@ -222,6 +222,7 @@ TABLE = {
         ["interrupted", "7 of 9 tasks · failed", "uv: command not found"],
     ),
     "batch watch: an attempt that waits for an answer": ("batch_watch/waiting_attempt", ["question", "a Answer"]),
+    "batch watch: the report of a run": ("batch_watch/report", ["Solved by model", "Cost and effort by model"]),
     "batch watch: plots": ("batch_watch/plots", ["Solved attempts", "Cost in US dollars", "p Grid"]),
 }
 SIZES = {"80x24", "120x40", "200x60"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -22,6 +23,13 @@ def print_document(document: ReportDocument, console: Console) -> None:
     """Print a document on the console, whose width it fits; without colors, and without charts."""
     for part in _parts(document, console):
         console.print(part)
+
+
+def text_of(document: ReportDocument, width: int) -> str:
+    """Return a document as plain text of this width."""
+    with io.StringIO() as text:
+        print_document(document, Console(file=text, width=width, highlight=False, markup=False, color_system=None))
+        return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
 
 def _parts(document: ReportDocument, console: Console) -> Iterator[RenderableType]:

@@ -22,6 +22,7 @@ from workbench.text import counted, visible
 from workbench.tui.messages import QuestionRang
 from workbench.tui.screens.batch_watch.attempts import AttemptPage, AttemptsScreen, follow_run
 from workbench.tui.screens.batch_watch.grid import WatchGrid
+from workbench.tui.screens.batch_watch.report import report_page
 from workbench.tui.textual_seam.screen import LowLatencyScreen
 from workbench.tui.widgets.key_hints import KeyHints, bound_keys
 from workbench.tui.widgets.strips import as_content, css_beside, update_content
@@ -40,6 +41,7 @@ _HINTS: Final = (
     ("watch.search", "Search"),
     ("watch.sort", "Sort"),
     ("watch.plots", "Plots"),
+    ("watch.report", "Report"),
     ("watch.close", "Quit"),
     ("help", "Help"),
 )
@@ -105,6 +107,7 @@ class WatchScreen(LowLatencyScreen):
         Binding("slash", "search", "Search tasks and tags", id="watch.search"),
         Binding("s", "sort", "Sort", id="watch.sort"),
         Binding("p", "plots", "Plots of cost and solved tasks", id="watch.plots"),
+        Binding("r", "report", "Report", id="watch.report"),
         Binding("escape", "back", "Show all", show=False, id="watch.back"),
         Binding("q", "app.quit", "Quit", id="watch.close"),
     ]
@@ -268,6 +271,15 @@ class WatchScreen(LowLatencyScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Disable the keys of the grid while the plots are shown."""
         return not (self._position.shows_plots and action in ("group", "search", "sort", "back"))
+
+    async def action_report(self) -> None:
+        """Open the report of what has ended so far."""
+        try:
+            page = await in_daemon(lambda: report_page(self._run.directory, self.size.width))
+        except WorkbenchError as error:
+            self.notify(visible(str(error), lines=False), severity="error", markup=False)
+            return
+        self.app.push_screen(page)
 
     async def action_plots(self) -> None:
         """Show the plots in place of the grid, or the grid again."""
