@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
 import sys
@@ -19,7 +20,8 @@ from tests.batch.runs import FINISH, outcomes, start_batch, task, write_tasks
 from tests.e2e.test_socket_peers import ATTACK, WAYS
 from tests.sandbox import Sandbox, bash, wait_for
 from workbench.batch.attempt_files import running_data
-from workbench.client.engine_client import EngineConnection
+from workbench.client.client import Disconnected
+from workbench.client.engine_client import EngineClient, EngineConnection
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.engine.launch import EngineRefused, Launch
@@ -83,6 +85,13 @@ class Screen:
         asked = self.until(ActionAssessed)
         self.send(Decide(action_id=asked.action_id, verdict=verdict, fingerprint=asked.fingerprint))
         self.until(ActionDecided)
+
+
+async def disconnected(client: EngineClient) -> Disconnected:
+    while True:
+        for message in await client.receive():
+            if isinstance(message, Disconnected):
+                return message
 
 
 @pytest.fixture
@@ -174,7 +183,11 @@ def test_agent_cannot_answer_its_own_question(sandbox: Sandbox):
 
 def test_screen_of_an_attempt_that_has_ended_starts_no_engine(sandbox: Sandbox, tasks: str):
     with waiting_attempt(sandbox, tasks, ASKS, FINISH) as attempt, attempt.connected() as screen:
+        client = EngineClient(attempt.launch)
+        list(client.history())
         screen.decide("approved")
+        assert asyncio.run(disconnected(client)).for_good
+        client.close()
     with pytest.raises(EngineRefused, match="not running"):
         EngineConnection.open(attempt.launch)
     assert not sandbox.engines()

@@ -372,7 +372,7 @@ class EngineClient:
         if self._connection is connection:
             self._connection = None
         if not self._closing:
-            self._inbox.put([Disconnected(reason)])
+            self._inbox.put([Disconnected(reason, for_good=not self._launch.starts_engine)])
             connection.close()
 
     def _taken(self, message: Message) -> Incoming:
