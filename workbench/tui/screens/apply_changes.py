@@ -1,9 +1,9 @@
-"""Asks whether to apply a change of another session to the workspace, and shows its risk."""
+"""Asks whether to apply changes of another session to the workspace, and shows their risk."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from textual import events
@@ -19,22 +19,27 @@ from workbench.tui.widgets.dock import SIDES, DockedPanel, hint_line
 from workbench.tui.widgets.strips import as_content, css_beside, update_content
 from workbench.view.formatting.question import KeyHint
 from workbench.view.review.apply_text import apply_lines
-from workbench.view.review.revert_text import FileRevert
+from workbench.view.review.revert_text import FileRevert, what_of
 
 
 class ApplyChangesScreen(QuestionScreen[bool]):
-    """Asks about one change; dismisses with whether the user accepts it, which takes `y` after the quiet time."""
+    """Asks about changes; dismisses with whether the user accepts it, which takes `y` after the quiet time."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "refuse", "Not now", id="apply.no")]
 
     def __init__(
-        self, change: FileRevert, session: str, rated: ChangesRated, *, clock: Callable[[], float] = time.monotonic
+        self,
+        changes: Sequence[FileRevert],
+        session: str,
+        rated: ChangesRated,
+        *,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`session` is the one that the change comes from."""
+        """`session` is the one that the changes come from."""
         super().__init__(clock)
-        self._title = f"Apply {change.what} from {session}?"
-        self._lines = apply_lines(change, rated)
+        self._title = f"Apply {what_of(changes)} from {session}?"
+        self._lines = apply_lines(changes, rated)
         self._risk = rated.risk
         self._keys = Static(id="keys")
 

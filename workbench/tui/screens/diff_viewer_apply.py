@@ -1,4 +1,4 @@
-"""Applies a hunk or a file of another session from the diff viewer, once the user has accepted its risk."""
+"""Applies a hunk, a file or all files of another session from the diff viewer, once the user has accepted the risk."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from workbench.protocol.live import ChangesRated
 from workbench.tui.screens.apply_changes import ApplyChangesScreen
 from workbench.tui.screens.diff_viewer_files import ChangedFiles, ViewerStatus
 from workbench.tui.widgets.annotated_diff import AnnotatedDiff
-from workbench.view.review.apply_text import CannotApply, applied_file, applied_hunk
+from workbench.view.review.apply_text import CannotApply, applied_file, applied_files, applied_hunk
 from workbench.view.review.revert_text import FileRevert
 from workbench.view.review.review import Review
 
 
 class Applier:
-    """Works out the change, has the engine rate it, asks the user, and sends it; one change at a time."""
+    """Works out the changes, has the engine rate them, asks the user, and sends them; one request at a time."""
 
     def __init__(
         self,
@@ -26,26 +26,39 @@ class Applier:
         files: ChangedFiles,
         view: AnnotatedDiff,
         status: ViewerStatus,
-        sent: Callable[[FileRevert], None],
+        sent: Callable[[tuple[FileRevert, ...]], None],
     ) -> None:
-        """`sent` is called with the change when the user has accepted it."""
+        """`sent` is called with the changes when the user has accepted them."""
         self._review = review
         self._files = files
         self._view = view
         self._status = status
         self._sent = sent
-        self._pending: tuple[FileRevert, str] | None = None
-        """The change whose risk was requested, and the session that it comes from."""
+        self._pending: tuple[tuple[FileRevert, ...], str] | None = None
+        """The changes whose risk was requested, and the session that they come from."""
 
     def start(self, session: str, *, whole_file: bool) -> None:
         """Apply the hunk under the cursor, or the whole file, as `session` has it; says why if that is impossible."""
-        if self._pending is not None:
-            self._status.show("The last change is still being rated")
-        elif not whole_file and self._files.hunk < 0:
+        if self._is_busy():
+            return
+        if not whole_file and self._files.hunk < 0:
             self._status.show("Move to a hunk first (j/k)")
         else:
             work: WorkType[None] = partial(self._prepare, session, whole_file)
             self._view.run_worker(work, group="apply", exclusive=True)
+
+    def start_all(self, session: str) -> None:
+        """Apply all files as `session` has them; says why if that is impossible."""
+        if not self._is_busy():
+            files = tuple(self._files.files)
+            work: WorkType[None] = partial(self._request, session, partial(applied_files, files, self._files.name))
+            self._view.run_worker(work, group="apply", exclusive=True)
+
+    def _is_busy(self) -> bool:
+        """Return whether a request is open, and say so."""
+        if self._pending is not None:
+            self._status.show("The last change is still being rated")
+        return self._pending is not None
 
     async def _prepare(self, session: str, whole_file: bool) -> None:
         file, hunk = self._files.current, self._files.hunk
@@ -55,14 +68,18 @@ class Applier:
         if file.note and not whole_file:
             self._status.show("Nothing to apply line by line here; X applies the whole file")
             return
-        work = partial(applied_file, file, diff.path) if whole_file else partial(applied_hunk, file, diff, hunk)
+        one = partial(applied_file, file, diff.path) if whole_file else partial(applied_hunk, file, diff, hunk)
+        await self._request(session, lambda: [one()])
+
+    async def _request(self, session: str, work: Callable[[], list[FileRevert]]) -> None:
+        """Work out the changes in a thread, and have the engine rate them."""
         try:
-            change = await in_daemon(work)
+            changes = tuple(await in_daemon(work))
         except CannotApply as error:
             self._status.show(str(error))
             return
-        self._pending = change, session
-        self._review.apply(change, session)
+        self._pending = changes, session
+        self._review.apply(changes, session)
 
     def follow(self, rated: ChangesRated | None, refused: str) -> None:
         """Ask the user once the engine has rated the change, or say why it is refused."""
@@ -72,13 +89,15 @@ class Applier:
             self._pending = None
             self._status.show(f"Not done: {refused}")
         elif rated is not None:
-            (change, session), self._pending = self._pending, None
-            screen = ApplyChangesScreen(change, session, rated)
-            self._view.app.push_screen(screen, partial(self._answered, change, session, rated))
+            (changes, session), self._pending = self._pending, None
+            screen = ApplyChangesScreen(changes, session, rated)
+            self._view.app.push_screen(screen, partial(self._answered, changes, session, rated))
 
-    def _answered(self, change: FileRevert, session: str, rated: ChangesRated, is_accepted: bool | None) -> None:
+    def _answered(
+        self, changes: tuple[FileRevert, ...], session: str, rated: ChangesRated, is_accepted: bool | None
+    ) -> None:
         if is_accepted:
-            self._sent(change)
-            self._review.apply(change, session, rated.risk)
+            self._sent(changes)
+            self._review.apply(changes, session, rated.risk)
         else:
             self._status.show("Not applied")

@@ -66,8 +66,17 @@ _STAGE_HINTS: Final = (
 _VIEW_HINTS: Final = (("viewer.scope", "Scope"), ("viewer.search", "Search"), ("viewer.close", "Close"))
 _HINTS: Final = (*_MOVE_HINTS, *_DECIDE_HINTS, *_VIEW_HINTS)
 _INDEX_HINTS: Final = (*_MOVE_HINTS, *_STAGE_HINTS, ("viewer.scope", "Scope"), ("viewer.close", "Close"))
+_APPLY_HINTS: Final = (
+    *_MOVE_HINTS,
+    ("viewer.answer", "Answer"),
+    ("viewer.reviewed", "Reviewed"),
+    ("viewer.take-back", "Apply"),
+    ("viewer.revert-all", "Apply all"),
+    *_VIEW_HINTS,
+)
+"""The hints for changes of another session."""
 _NEED_REVIEW: Final = ("viewer.answer", "viewer.scope", "viewer.comment", "viewer.take-back")
-_NEED_NOW: Final = ("viewer.reviewed", "viewer.comment", "viewer.take-back")
+_NEED_NOW: Final = ("viewer.reviewed", "viewer.comment", "viewer.take-back", "viewer.revert-all")
 _NEED_NO_FILE: Final = ("viewer.answer", "viewer.commit", "viewer.scope", "viewer.close")
 _LINE_HINTS: Final[Sequence[tuple[str, str]]] = (
     ("viewer.line-keep", "Keep"),
@@ -305,5 +314,5 @@ class ViewerStatus:
         is_asked = bool(self._waiting or self._has_plan)
         hidden |= {"viewer.next-file", "viewer.scope"} if is_asked and not is_empty else set()
         hidden |= set() if is_asked else {"viewer.answer"}
-        hints = _HINTS if self.index is None else _INDEX_HINTS
+        hints = _APPLY_HINTS if self._labels else _HINTS if self.index is None else _INDEX_HINTS
         return [hint for hint in hints if hint[0] not in hidden and not (is_empty and hint[0] not in _NEED_NO_FILE)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 
 from workbench.text import counted
 from workbench.tui.key_names import key_of
@@ -11,7 +10,7 @@ from workbench.tui.screens.diff_viewer_apply import Applier
 from workbench.tui.screens.diff_viewer_files import ChangedFiles, ViewerStatus
 from workbench.tui.widgets.annotated_diff import AnnotatedDiff
 from workbench.view.approval.quiet_time import Confirmation
-from workbench.view.review.revert_text import FileRevert, held_now, of_file, of_hunk, refusal
+from workbench.view.review.revert_text import FileRevert, held_now, of_file, of_hunk, refusal, what_of
 from workbench.view.review.review import Review, Scope
 from workbench.view.state import Changed
 
@@ -49,13 +48,20 @@ class Reverter:
         self._send((of_file(file, diff.path, version) if whole_file else of_hunk(file, diff, hunk, version),))
 
     def revert_all(self, scope: Scope) -> None:
-        """Revert every file of the list, once a second press confirms it, or say which file prevents it."""
+        """Revert every file of the list, once a second press confirms it, or say which file prevents it.
+
+        If the scope is that of another session, apply every file.
+        """
         review, files = self._review, self._files.files
         if review is None or not files:
             return
+        if scope.session and self._applier is not None:
+            self._applier.start_all(scope.session)
+            return
         refusals = ((file, refusal(review.state, file, whole=True)) for file in files)
-        fixed = "Changes of another session are applied one by one" if scope.session else scope.fixed
-        problem = fixed or next((f"{self._files.name(file)}: {reason}" for file, reason in refusals if reason), "")
+        problem = scope.fixed or next(
+            (f"{self._files.name(file)}: {reason}" for file, reason in refusals if reason), ""
+        )
         if problem:
             self._status.show(problem)
             return
@@ -84,22 +90,17 @@ class Reverter:
         if changed.changes and all(held_now(review.state, request) == request.target for request in requests):
             self._requested, self._undo = (), tuple(request.undone for request in requests)
             undo = key_of(self._status.line.app, "viewer.undo", "u")
-            self._status.show(f"{requests[0].verb} {_what(requests)}   {undo} Undo")
+            self._status.show(f"{requests[0].verb} {what_of(requests)}   {undo} Undo")
         elif refused:
             self._requested = ()
             self._status.show(f"Not done: {refused}")
 
-    def _expect(self, request: FileRevert) -> None:
-        """Wait for the engine to carry out a request that was sent."""
-        self._requested = (request,)
-        self._status.show(f"{request.what} …")
+    def _expect(self, requests: tuple[FileRevert, ...]) -> None:
+        """Wait for the engine to carry out requests that were sent."""
+        self._requested = requests
+        self._status.show(f"{what_of(requests)} …")
 
     def _send(self, requests: tuple[FileRevert, ...]) -> None:
         if self._review is not None:
-            self._requested = requests
-            self._status.show(f"{_what(requests)} …")
+            self._expect(requests)
             self._review.revert(requests)
-
-
-def _what(requests: Sequence[FileRevert]) -> str:
-    return requests[0].what if len(requests) == 1 else counted(len(requests), "file")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from workbench.diff.hunks import FileDiff, taken
@@ -9,7 +10,7 @@ from workbench.diff.merge import merge
 from workbench.errors import WorkbenchError
 from workbench.files.text_file import EditorError, decoded, read_bytes
 from workbench.protocol.live import ChangesRated
-from workbench.text import visible
+from workbench.text import counted, visible
 from workbench.view.formatting.actions import plus_minus
 from workbench.view.formatting.approval import RISK_ICONS
 from workbench.view.review.revert_text import FileRevert
@@ -18,7 +19,9 @@ from workbench.view.wrapping import Line, Piece, count_lines
 
 _OTHER_LINES = "The workspace has other lines there; X applies the whole file"
 _MOST_REASONS = 6
+_MOST_LISTED = 8
 _OUTCOME = "It becomes a change of yours: the agent is notified, and you can undo it."
+_OUTCOMES = "They become changes of yours: the agent is notified, and you can undo them."
 _THERE = "The workspace has that already"
 
 
@@ -35,16 +38,51 @@ def applied_file(file: FileState, name: str) -> FileRevert:
     if file.note:  # its content is compared where it is written
         return FileRevert(file.path, file.before, file.after, name, "Applied", file.note, file.version)
     now = text_now(file.path)
-    if now == file.after:
+    try:
+        text = _merged_text(file, now)
+    except CannotApply:
+        name, text = f"{name}, which replaces lines of the workspace", file.after
+    if text == now:
         raise CannotApply(_THERE)
-    if now is None or now == file.before:
-        return FileRevert(file.path, now, file.after, name, "Applied", version=file.version)
-    if file.before is not None and file.after is not None:
-        merged = merge(file.before, now, file.after)
-        if merged.conflicts == 0 and merged.text != now:
-            return FileRevert(file.path, now, merged.text, name, "Applied")
-    what = f"{name}, which replaces lines of the workspace"
-    return FileRevert(file.path, now, file.after, what, "Applied", version=file.version)
+    return FileRevert(file.path, now, text, name, "Applied", version=file.version)
+
+
+def _merged_text(file: FileState, now: str | None) -> str | None:
+    """Return a file with the change, given its text in the workspace; None means that it does not exist.
+
+    Raises CannotApply if it has other changes in the same lines.
+    """
+    if now is None or now in (file.before, file.after):
+        return file.after
+    merged = merge(file.before, now, file.after) if file.before is not None and file.after is not None else None
+    if merged is None or merged.conflicts != 0:
+        raise CannotApply(_OTHER_LINES)
+    return merged.text
+
+
+def applied_files(files: Sequence[FileState], name_of: Callable[[FileState], str]) -> list[FileRevert]:
+    """Return the changes that apply those of several files, without files that the workspace has already.
+
+    Raises CannotApply if there is none, or if a file has other changes there that would be replaced.
+    """
+    changes = [change for file in files if (change := _applied_whole(file, name_of(file))) is not None]
+    if not changes:
+        raise CannotApply(_THERE)
+    return changes
+
+
+def _applied_whole(file: FileState, name: str) -> FileRevert | None:
+    """Return the change of one file, or None if the workspace has it already. Raises CannotApply."""
+    if file.note:
+        return applied_file(file, name)
+    now = text_now(file.path)
+    if now is None and file.before is not None and file.after is not None:
+        raise CannotApply(f"{name} was deleted in the workspace; apply the other files one by one")
+    try:
+        text = _merged_text(file, now)
+    except CannotApply:
+        raise CannotApply(f"{name} has other lines in the workspace; apply its hunks one by one") from None
+    return FileRevert(file.path, now, text, name, "Applied", version=file.version) if text != now else None
 
 
 def applied_hunk(file: FileState, diff: FileDiff, hunk: int) -> FileRevert:
@@ -60,13 +98,23 @@ def applied_hunk(file: FileState, diff: FileDiff, hunk: int) -> FileRevert:
     return FileRevert(file.path, now, merged.text, f"hunk {hunk + 1} of {diff.path}", "Applied")
 
 
-def apply_lines(change: FileRevert, rated: ChangesRated) -> list[Line]:
-    """Return the lines of the question whether to apply a change: its risk, its size, and the reasons."""
-    size = change.note or plus_minus(*count_lines(change.now, change.target))
+def apply_lines(changes: Sequence[FileRevert], rated: ChangesRated) -> list[Line]:
+    """Return the lines of the question whether to apply changes: their risk, their sizes, and the reasons."""
     risk = Piece(f"{RISK_ICONS[rated.risk]} {rated.risk}", f"risk-{rated.risk.lower()}")
-    what = "deletes the file" if change.target is None else "creates the file" if change.now is None else size
-    reasons = [[Piece(visible(reason, lines=False))] for reason in rated.reasons[:_MOST_REASONS]]
-    return [[risk, Piece(f"  {what}")], *reasons, [Piece(_OUTCOME, "dim")]]
+    if len(changes) == 1:
+        head: list[Line] = [[risk, Piece(f"  {_effect(changes[0])}")]]
+    else:
+        rows = [[Piece(f"  {visible(each.what, lines=False)}  {_effect(each)}")] for each in changes[:_MOST_LISTED]]
+        more = len(changes) - _MOST_LISTED
+        head = [[risk], *rows, *([[Piece(f"  and {counted(more, 'more file')}", "dim")]] if more > 0 else [])]
+    reasons: list[Line] = [[Piece(visible(reason, lines=False))] for reason in rated.reasons[:_MOST_REASONS]]
+    return [*head, *reasons, [Piece(_OUTCOME if len(changes) == 1 else _OUTCOMES, "dim")]]
+
+
+def _effect(change: FileRevert) -> str:
+    """Return what a change does to its file: deletes or creates it, or the counts of lines."""
+    size = change.note or plus_minus(*count_lines(change.now, change.target))
+    return "deletes the file" if change.target is None else "creates the file" if change.now is None else size
 
 
 def text_now(name: str) -> str | None:

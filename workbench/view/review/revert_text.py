@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from workbench.diff.hunks import FileDiff, taken
 from workbench.protocol.events import FileDelta
+from workbench.text import counted
 from workbench.view.state import FileState, SessionState
 
 if TYPE_CHECKING:
@@ -58,6 +60,11 @@ def of_hunk(file: FileState, diff: FileDiff, hunk: int, now: str = "") -> FileRe
 def of_file(file: FileState, name: str, now: str = "") -> FileRevert:
     """Return the change that reverts the whole file; `now` is the current snapshot of the workspace, "" if unknown."""
     return FileRevert(file.path, file.after, file.before, name, note=file.note, version=file.version, version_now=now)
+
+
+def what_of(changes: Sequence[FileRevert]) -> str:
+    """Return the name of some changes for the user."""
+    return changes[0].what if len(changes) == 1 else counted(len(changes), "file")
 
 
 def held_now(state: SessionState, revert: FileRevert) -> str | None:

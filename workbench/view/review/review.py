@@ -401,9 +401,9 @@ class Review:
         """Ask the engine to revert files; the open viewer gets the answer."""
         self.client.send(RevertFiles(files=tuple(change.delta for change in changes)))
 
-    def apply(self, change: FileRevert, session: str, risk: Risk | None = None) -> None:
-        """Ask the engine how risky a change from another session is or, with the accepted risk, to apply it."""
-        self.client.send(ApplyChanges(files=(change.delta,), session=session, risk=risk))
+    def apply(self, changes: Sequence[FileRevert], session: str, risk: Risk | None = None) -> None:
+        """Ask the engine how risky changes from another session are or, with the accepted risk, to apply them."""
+        self.client.send(ApplyChanges(files=tuple(each.delta for each in changes), session=session, risk=risk))
 
     def send_comments(self) -> int:
         """Send all comments as one message and return how many there were."""
