@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -38,15 +40,32 @@ def make_workspace(locations: Locations, task: TaskSpec, name: str, run: Path) -
     WorkspaceCopy.at(locations, "", f"/{_name(task)}", name).remove()
     copy = WorkspaceCopy.create(locations, "", f"/{_name(task)}", name)
     try:
-        _fill(task, copy.directory, run)
-        copy.record()
-    except BaseException as error:
+        with _reported(task.workspace):
+            _fill(task, copy.directory, run)
+            copy.record()
+    except BaseException:
         copy.remove()
-        if isinstance(error, OSError | shutil.Error | tarfile.TarError | EOFError):
-            reason = getattr(error, "strerror", None) or first_line(str(error), 300)
-            raise NoWorkspace(f"{visible_path(task.workspace)} cannot be copied: {reason}") from None
         raise
     return copy
+
+
+def copy_directory(source: Path, directory: Path, run: Path) -> None:
+    """Copy a directory as `make_workspace` does, with what is not committed and with its repository. Raises
+    NoWorkspace.
+    """
+    with _reported(str(source)):
+        directory.mkdir()
+        _copy(source, directory, run)
+
+
+@contextmanager
+def _reported(workspace: str) -> Iterator[None]:
+    """Within the block, failures of copying the workspace become NoWorkspace."""
+    try:
+        yield
+    except (OSError, tarfile.TarError, EOFError) as error:  # shutil.Error is an OSError
+        reason = getattr(error, "strerror", None) or first_line(str(error), 300)
+        raise NoWorkspace(f"{visible_path(workspace)} cannot be copied: {reason}") from None
 
 
 def _name(task: TaskSpec) -> str:

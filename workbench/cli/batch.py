@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import secrets
 import shlex
-import signal
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
-from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from workbench.cli.common import print_error, print_line, settings_of
+from workbench.cli.batch_run import (
+    INTERRUPTED,
+    Interrupts,
+    check_never,
+    display,
+    flags_of,
+    interruptible,
+    models_of,
+    require_cluster,
+)
+from workbench.cli.common import print_error, settings_of
 from workbench.config.settings import Settings
 from workbench.errors import UsageError
 from workbench.llm.factory import NO_MODEL_MESSAGE
@@ -31,13 +37,7 @@ if TYPE_CHECKING:
     from workbench.batch.run_directory import RunDirectory, RunOptions
     from workbench.batch.task import TaskSpec
 
-_MISSING = (
-    "there is no dask.distributed, which `ohw batch` needs; install it with `uv tool install '.[batch]'` in a clone of "
-    "ohw"
-)
-_INTERRUPTED = 130
 _TOO_EXPENSIVE = 4
-_PATIENT_SIGNALS = 2
 
 
 def batch(arguments: Namespace) -> int:
@@ -47,8 +47,7 @@ def batch(arguments: Namespace) -> int:
     Raises UsageError before anything starts if the tasks or options are invalid.
     """
     _, settings = settings_of(arguments)
-    if importlib.util.find_spec("distributed") is None:
-        raise UsageError(_MISSING)
+    require_cluster("batch")
     from workbench.batch.batch import BatchRun
     from workbench.batch.cluster import SchedulerTurns
     from workbench.batch.results import Results, read_outcomes
@@ -57,7 +56,7 @@ def batch(arguments: Namespace) -> int:
         raise UsageError("--retry needs --resume")
     rates = _rates(arguments)
     directory, options, tasks = _run_of(arguments, settings)
-    with closing(directory), _interruptible() as interrupts:
+    with closing(directory), interruptible() as interrupts:
         if unknown := sorted(rates.keys() - {*options.models, *(task.model for task in tasks)}):
             raise UsageError(f"--rate {unknown[0]}: no task is attempted with that model")
         outcomes = read_outcomes(directory.results)
@@ -92,13 +91,13 @@ def _context(arguments: Namespace, options: RunOptions, directory: RunDirectory)
 
 
 def _carry_out(
-    run: BatchRun, attempts: Sequence[TaskAttempt], results: Results, arguments: Namespace, interrupts: _Interrupts
+    run: BatchRun, attempts: Sequence[TaskAttempt], results: Results, arguments: Namespace, interrupts: Interrupts
 ) -> int:
     """Run the attempts, printing a line about each that ends; return the exit code."""
     from workbench.batch.attempt import BROKEN
 
     outcomes: list[AttemptOutcome] = []
-    with _display(run, len(attempts), as_json=arguments.json) as show:
+    with display(run, len(attempts), as_json=arguments.json) as show:
 
         def on_outcome(outcome: AttemptOutcome) -> None:
             outcomes.append(outcome)
@@ -109,7 +108,7 @@ def _carry_out(
     if remaining:
         resume = f"ohw batch --resume -o {shlex.quote(arguments.output)}"
         print_error(f"{counted(remaining, 'attempt')} left; continue with `{visible(resume, lines=False)}`")
-        return _INTERRUPTED if interrupts.count else _TOO_EXPENSIVE
+        return INTERRUPTED if interrupts.count else _TOO_EXPENSIVE
     return 1 if any(each.ending in BROKEN for each in outcomes) else 0
 
 
@@ -119,7 +118,7 @@ def _run_of(arguments: Namespace, settings: Settings) -> tuple[RunDirectory, Run
     from workbench.batch.task_files import check_stored, read_tasks
 
     directory = RunDirectory(Path(arguments.output))
-    models = tuple(dict.fromkeys(filter(None, map(str.strip, (arguments.models or "").split(",")))))
+    models = models_of(arguments)
     if arguments.resume:
         if arguments.source is not None:
             raise UsageError("--resume continues with the tasks in RUN; give no TASKS")
@@ -128,7 +127,7 @@ def _run_of(arguments: Namespace, settings: Settings) -> tuple[RunDirectory, Run
         check_stored(tasks)
         if not models and "model" in settings.from_flags:
             models = (settings.model or "",)
-        options = directory.options().extended(models, arguments.attempts or 0, _flags(arguments))
+        options = directory.options().extended(models, arguments.attempts or 0, flags_of(arguments))
         directory.write(options)
         return directory, options, tasks
     if arguments.source is None:
@@ -137,8 +136,8 @@ def _run_of(arguments: Namespace, settings: Settings) -> tuple[RunDirectory, Run
     models = models or tuple(filter(None, [settings.model]))
     if not models and not all(task.model for task in tasks):
         raise UsageError(NO_MODEL_MESSAGE)
-    _check_never(settings, tasks)
-    options = RunOptions(models, arguments.attempts or 1, _flags(arguments))
+    check_never(settings, tasks)
+    options = RunOptions(models, arguments.attempts or 1, flags_of(arguments))
     return directory.create(options, tasks), options, tasks
 
 
@@ -149,27 +148,6 @@ def _template(arguments: Namespace) -> str:
         return Path(arguments.prompt).expanduser().read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"--prompt {arguments.prompt!r} cannot be read: {error}") from None
-
-
-def _flags(arguments: Namespace) -> dict[str, Any]:
-    """Return the settings of the command line that hold for each attempt; keys never leave the environment."""
-    from workbench.cli.arguments import settings_with_flags
-
-    of_run = ("model", "max_cost", "api_key")
-    values = {each.name: getattr(arguments, each.name) for each in settings_with_flags() if each.name not in of_run}
-    return {name: value for name, value in values.items() if value is not None}
-
-
-def _check_never(settings: Settings, tasks: Sequence[TaskSpec]) -> None:
-    """Raise UsageError if a task would run without asking and without anything that confines it."""
-    from workbench.batch.attempt_runner import may_leave_unasked
-
-    for task in tasks:
-        if not task.image and may_leave_unasked(replace(settings, mode=task.mode or settings.mode)):
-            raise UsageError(
-                f"nothing was started: the task {task.id} has the mode never, which needs an image, or a sandbox that "
-                "is not optional: --sandbox workspace-write"
-            )
 
 
 def _open_attempts(
@@ -206,65 +184,3 @@ def _rates(arguments: Namespace) -> Mapping[str, float]:
         return rates_of(arguments.rate)
     except ValueError as error:
         raise UsageError(f"--rate {error}: give a model and its calls a minute, such as MODEL=60/min") from None
-
-
-@contextmanager
-def _display(run: BatchRun, total: int, *, as_json: bool) -> Iterator[Callable[[AttemptOutcome], None]]:
-    """Yield a function that shows an outcome: in a view that changes in place if stdout is a terminal, or as a line."""
-    from workbench.batch.progress import Progress, outcome_line
-
-    if as_json or not sys.stdout.isatty() or os.environ.get("TERM", "dumb") == "dumb":
-        yield lambda outcome: print_line(outcome_line(outcome, as_json=as_json))
-        return
-    from rich.console import Console
-    from rich.live import Live
-    from rich.text import Text
-
-    progress, console = Progress(total, run.running), Console(highlight=False)
-
-    def view() -> Text:
-        return Text("\n".join(progress.lines(console.width)), no_wrap=True)
-
-    with Live(get_renderable=view, console=console, refresh_per_second=4, redirect_stderr=True):
-        yield progress.add
-
-
-class _Interrupts:
-    """Counts signals that end the run: the first stops it, the second interrupts its attempts, a third leaves."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self._run: BatchRun | None = None
-
-    def concern(self, run: BatchRun) -> None:
-        """Apply the signals to this run, including those that came before."""
-        self._run = run
-        self._apply()
-
-    def on_signal(self, number: int, frame: FrameType | None) -> None:
-        """Count a signal. Raises KeyboardInterrupt at the third."""
-        self.count += 1
-        if self.count > _PATIENT_SIGNALS:
-            raise KeyboardInterrupt
-        self._apply()
-
-    def _apply(self) -> None:
-        if self._run is None or not self.count:
-            return
-        if self.count == 1:
-            print_error("no more attempts are started; those that run are finished. Again: interrupt them")
-            self._run.stop()
-        else:
-            self._run.interrupt()
-
-
-@contextmanager
-def _interruptible() -> Iterator[_Interrupts]:
-    """Yield what counts the signals that come meanwhile."""
-    interrupts = _Interrupts()
-    before = {number: signal.signal(number, interrupts.on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield interrupts
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -83,12 +83,20 @@ def final_difference(locations: Locations, one: FinalState, other: FinalState) -
         repository.prepare()
         share_versions(repository, *(repository_of(locations, state) for state in (one, other)))
         versions = [_version(repository, state) for state in (one, other)]
-        changes = repository.difference(*versions)
-        _check_contents(repository, changes)
-        result = deltas(repository, changes, {})
+        result = version_difference(repository, versions[0], versions[1])
         here = str(repository.workspace)
         files = tuple(replace(file, path=f"{one.workspace}{file.path.removeprefix(here)}") for file in result.files)
-    return FinalDifference(files, result.more, (versions[0], versions[1]))
+    return replace(result, files=files)
+
+
+def version_difference(repository: SnapshotRepository, before: str, after: str) -> FinalDifference:
+    """Return how two snapshots of a repository differ. Raises SnapshotError if one of them, or of their files, is
+    gone.
+    """
+    changes = repository.difference(before, after)
+    _check_contents(repository, changes)
+    result = deltas(repository, changes, {})
+    return FinalDifference(result.files, result.more, (before, after))
 
 
 def repository_of(locations: Locations, state: FinalState) -> SnapshotRepository:
