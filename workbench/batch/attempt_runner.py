@@ -148,7 +148,7 @@ class AttemptRunner:
             "has_user": self._wait.has_user,
             "overrides": Overrides(models=models),
         }
-        session_id = f"{new_id(self._task.id)}-{self._attempt.number}"
+        session_id = f"{new_id(f'{self._task.id} {self._attempt.model}')}-{self._attempt.number}"
         self._files.note_session(session_id)
         opened = start_session(self._locations, settings, copy.directory, session_id, **listeners)
         self._session = session_path(self._locations, session_id)

@@ -22,6 +22,7 @@ _FUNCTIONS = {
     "batch report": "batch_report:report",
     "batch diff": "batch_report:diff",
     "batch watch": "batch_watch:batch_watch",
+    "race": "race:race",
     "acp": "acp:acp",
     "serve": "serve:serve",
     "browser-tab": "serve:browser_tab",

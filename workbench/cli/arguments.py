@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from workbench import __version__
-from workbench.cli.batch_arguments import add_batch, add_batch_predictions, add_diff, add_report, add_watch
+from workbench.cli.batch_arguments import add_batch, add_batch_predictions, add_diff, add_race, add_report, add_watch
 from workbench.cli.command_help import COMMANDS, FORMS, HIDDEN, SUBCOMMANDS
 from workbench.config.setting_kinds import Setting, declared
 from workbench.config.table import Settings
@@ -23,7 +23,9 @@ _EPILOG += '\n\nUse `ohw -- demo` to send "demo" as a message. `ohw COMMAND --he
 SHELLS = ("bash", "zsh", "fish")
 """The shells that `ohw completion` supports."""
 _MCP = ("list", "add", "test", "login", "logout", "changes", "approve", "remove")
-_INTERMIXED = frozenset(("batch", "batch diff", "batch report", "batch watch", "rewind", "fork", "replay", "sandbox"))
+_INTERMIXED = frozenset(
+    ("batch", "batch diff", "batch report", "batch watch", "race", "rewind", "fork", "replay", "sandbox")
+)
 """Commands whose options may be mixed with their positional arguments."""
 _REMOTE = frozenset(("", "resume", "attach", "run", "demo"))
 """Commands that accept the URL of a directory on another machine, if only to say that they do not work there."""
@@ -43,7 +45,7 @@ _WITH_VALUE = frozenset(
             "--models",
             "--scheduler",
         ),
-        *("--max-parallel", "--rate", "--retry", "--output", "-o"),
+        *("--max-parallel", "--rate", "--retry", "--output", "-o", "--setup", "--minutes", "--wait"),
     )
 )
 """Options that take a value, besides the flags of settings."""
@@ -440,6 +442,7 @@ _ARGUMENTS_OF = {
     "hooks": _add_hooks,
     "mcp": _add_mcp,
     "openapi": _add_openapi,
+    "race": add_race,
     "rules": _add_rules,
     "sessions": _add_sessions,
     "serve": _add_serve,

@@ -36,6 +36,26 @@ def add_batch(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print each outcome as a JSON line")
 
 
+def add_race(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `ohw race` to its parser."""
+    parser.add_argument("prompt", nargs="?", metavar="PROMPT", help="the task of all attempts; `-` reads it from stdin")
+    parser.add_argument("--models", metavar="A,B", help="models that take part (default: that of the settings)")
+    parser.add_argument(
+        "--attempts", metavar="N", type=_positive, help="attempts with each model (default: 1; of a single model, 3)"
+    )
+    parser.add_argument("--check", metavar="COMMAND", help="run this after each attempt; exit code 0 means solved")
+    parser.add_argument("--setup", metavar="COMMAND", help="run this in each copy before its attempt")
+    parser.add_argument("--minutes", metavar="N", type=_minutes, help="time limit of each attempt")
+    parser.add_argument("--max-parallel", metavar="N", type=_positive, help="attempts at the same time (cores, or 4)")
+    parser.add_argument(
+        "--show", nargs="?", const="", metavar="RACE", help="show an earlier race (default: the last one)"
+    )
+    parser.add_argument("--json", action="store_true", help="print each outcome, and the ranking, as a JSON line")
+    parser.add_argument(
+        "--until-eof", action="store_true", help="interrupt the race when standard input ends, for programs that run it"
+    )
+
+
 def add_batch_predictions(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `ohw batch predictions` to its parser; `--model` is a setting's flag."""
     parser.add_argument("run", metavar="RUN", help="directory of the run")
@@ -80,4 +100,14 @@ def _positive(text: str) -> int:
     number = int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else 0
     if not number:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return number
+
+
+def _minutes(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < 1e6:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of minutes above 0")
     return number

@@ -6,6 +6,7 @@ COMMANDS = {
     "demo": "watch a scripted agent fix a bug in a small project; needs no model",
     "run": "let the agent work on PROMPT without a screen",
     "batch": "run many tasks, each in a workspace of its own, on the processes and machines of a cluster",
+    "race": "let several models or attempts try PROMPT in copies of the directory; compare them and apply the best",
     "acp": "serve an editor on standard input and output (Agent Client Protocol)",
     "sessions": "list sessions; `repair` recovers what can be read of a damaged one",
     "resume": "resume a session",

@@ -81,6 +81,14 @@ def session_ids(_: str, __: argparse.Namespace) -> Offers:
     return sorted(times, key=lambda name: times[name], reverse=True)
 
 
+def races(_: str, __: argparse.Namespace) -> Offers:
+    """Offer the races, the newest first."""
+    try:
+        return sorted((each.name for each in (data_directory(os.environ) / "races").iterdir()), reverse=True)
+    except OSError:
+        return ()
+
+
 def repairable(prefix: str, arguments: argparse.Namespace) -> Offers:
     """Offer sessions, but only after `repair`."""
     return session_ids(prefix, arguments) if getattr(arguments, "action", None) else ()
@@ -196,7 +204,7 @@ def worktrees(_: str, arguments: argparse.Namespace) -> Offers:
 _FREE_TEXT = (
     *("PROMPT", "COMMAND", "TEXT", "NOTE", "WORDS", "EVENT", "SEQ", "CxR", "N", "DATE", "HASH"),
     *("NAME=VALUE", "NAME:VALUE", "IMAGE", "URL", "HOST", "PORT"),
-    *("A,B", "MODEL=N/min", "ADDRESS"),
+    *("A,B", "MODEL=N/min", "MINUTES", "ADDRESS"),
 )
 _BY_METAVAR: Mapping[str, Completer] = {
     **dict.fromkeys(_FREE_TEXT, nothing),
@@ -205,6 +213,7 @@ _BY_METAVAR: Mapping[str, Completer] = {
     "FILE[:FROM-TO]": paths,
     "ID": session_ids,
     "PATH": paths,
+    "RACE": races,
     "RUN": directories,
     "RUN1": directories,
     "RUN2": directories,

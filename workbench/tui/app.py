@@ -32,6 +32,7 @@ from workbench.tui.open_screens import (
     open_settings,
 )
 from workbench.tui.problems import Problems
+from workbench.tui.race_runner import RaceRunner
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.session_switcher import SessionSources, SessionSwitcher
 from workbench.tui.signals import Signals, is_under_a_shell
@@ -188,6 +189,7 @@ class WorkbenchApp(TerminalApp):
         self.models = ModelSetup(self, self.switcher)
         self.settings_model, self.keymap = settings_model, settings.keys
         self.problems = Problems(self)
+        self.races = RaceRunner(self)
         self._recent_entries: list[str] = []
         """The actions of the entries chosen in the palette, the last one first."""
         self.problems.replace("settings", settings.problems)
@@ -314,7 +316,7 @@ class WorkbenchApp(TerminalApp):
             open_settings(self, self.settings_model, search)
 
     def action_page(self, name: str, argument: str = "") -> None:
-        """Show a page: rules, decisions, trust, servers, usage, tools, problems, time, blame or comparison."""
+        """Show a page: rules, decisions, trust, servers, usage, tools, problems, time, blame, a race or comparison."""
         open_page(self, name, argument)
 
     def action_leave(self) -> None:

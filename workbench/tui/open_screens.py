@@ -133,7 +133,9 @@ def open_rules(
         app.push_screen(RulesScreen(state, rule_set, client.send if client else lambda _: None, where))
 
 
-_OF_ONE_MACHINE: Final = frozenset(("blame", "rules", "hooks", "commit", "pr", "worktree", "trust", "servers", "tools"))
+_OF_ONE_MACHINE: Final = frozenset(
+    ("blame", "race", "rules", "hooks", "commit", "pr", "worktree", "trust", "servers", "tools")
+)
 """The pages that read settings or files of the machine they run on."""
 
 
@@ -142,6 +144,7 @@ def open_page(app: WorkbenchApp, name: str, argument: str = "") -> None:
     pages: dict[str, Callable[[], object]] = {
         "blame": lambda: open_blame(app, argument),
         "compare": lambda: open_comparison(app, app.switcher.main.review, argument.split()),
+        "race": lambda: app.races.handle(argument),
         "rules": lambda: open_rules(app, app.state, app.session.workspace, app.settings.trusted, app.session.client),
         "hooks": lambda: open_hooks(app, app.settings, app.session.workspace),
         "commit": lambda: app.run_worker(propose_commit(app)),

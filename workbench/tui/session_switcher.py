@@ -224,11 +224,13 @@ class SessionSwitcher:
     def ask_trust(self) -> None:
         """Ask whether to trust the directory, then to confirm a mode that never asks, each only if needed.
 
-        The session begins once both are answered.
+        The session begins once both are answered. The race that is to be shown first is below the confirmation.
         """
         app, question, type_in = self._app, self._app.session.trust, self.type_in
 
         def confirm_never() -> None:
+            if app.session.race:
+                app.races.show(app.session.race)
             if app.session.never_ask is not None:
                 open_never_ask(app, app.session.never_ask, type_in)
 

@@ -11,6 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from workbench.client.client import Client
 from workbench.client.deferred_client import DeferredClient
 from workbench.config.devcontainer import files_of_project
@@ -61,12 +63,13 @@ def open_screen(
     new_id: str = "",
     is_viewer: bool = False,
     ends_run: bool = True,
+    race: str = "",
 ) -> int:
     """Show a new session, `session_id`, the demo or a `remote` session until the app ends; return its exit code.
 
     The engine starts after the first frame, except on another machine. A new session gets `new_id` as its id, or one of
-    its own. A viewer shows a running session and can do nothing to it. A signal, such as that of a closed terminal,
-    ends the run too, unless `ends_run` is false.
+    its own. A viewer can do nothing to its session. A signal, such as that of a closed terminal, ends the run too,
+    unless `ends_run` is false. `race` is the name of a race to show first.
     """
     _prepare_process(locations)
     PASSED_ON.set(settings.pass_env)
@@ -74,7 +77,7 @@ def open_screen(
     session = opener.demo() if demo else opener.session(workspace, prompt, session_id, remote)
     settings_model = SettingsModel(locations, settings)
     app = WorkbenchApp(
-        session,
+        msgspec.structs.replace(session, race=race),
         settings,
         SessionSources() if is_viewer else opener.sources(workspace),
         themes=locations.themes,
@@ -84,8 +87,7 @@ def open_screen(
     )
     settings_model.subscribe(opener.update_settings)
     settings_model.subscribe(partial(apply_settings, app))
-    compared = tuple(Path(os.path.realpath(each)) for each in (locations.config, locations.data / "mcp"))
-    on_own_write(partial(_notify_engine, app, compared))
+    _follow_writes(app, locations)
     code = app.run(mouse=bool(settings.terminal.get("mouse", True)))
     _leave(app, locations, ends_run=ends_run)
     return code if code is not None else app.return_code or 0
@@ -135,6 +137,11 @@ def _crash_line(locations: Locations, error: BaseException) -> str:
     from workbench.files.crash_reports import crash_line
 
     return crash_line("screen", error, locations)
+
+
+def _follow_writes(app: WorkbenchApp, locations: Locations) -> None:
+    compared = tuple(Path(os.path.realpath(each)) for each in (locations.config, locations.data / "mcp"))
+    on_own_write(partial(_notify_engine, app, compared))
 
 
 def _notify_engine(app: WorkbenchApp, compared: Sequence[Path], path: str, digest: bytes) -> None:

@@ -37,3 +37,5 @@ class AppSession(Struct, frozen=True):
     machine: str = ""
     """The user and the host over ssh if the session is on another machine; `workspace` then leads nowhere on this one.
     """
+    race: str = ""
+    """The race to show first, if any."""

@@ -19,6 +19,8 @@ class SlashCommand(Struct, frozen=True):
 
     only_listed: bool = False
     """Whether the argument must be one of the listed values."""
+    takes_lines: bool = False
+    """Whether the argument may have several lines; otherwise a text with several lines is a message."""
 
     def action_with(self, argument: str) -> str:
         """Return the action with the user's argument added after the command's own."""
@@ -59,6 +61,13 @@ COMMANDS = (
     SlashCommand("redo", "undo the last rewind; again, the one before", "past('redo')"),
     SlashCommand(
         "compare", "compare with another session, and apply its changes", "app.page('compare')", argument="ID"
+    ),
+    SlashCommand(
+        "race",
+        "let several models try PROMPT in copies of the directory; alone: compare and apply",
+        "app.page('race')",
+        argument="PROMPT",
+        takes_lines=True,
     ),
     SlashCommand("copy", "copy the last answer, or the Nth last", "copy_answer", argument="N"),
     SlashCommand("rules", "allow / ask / deny rules: view, test, add", "app.page('rules')"),
@@ -127,7 +136,7 @@ def words_after(name: str) -> dict[str, str]:
 def parse_command(text: str) -> tuple[SlashCommand, str] | None:
     """Return the command in a line and its argument, or None if the text is a message. Raises UnknownCommand."""
     line = text.strip()
-    if not line.startswith("/") or "\n" in line or "/" in line[1:].split(" ")[0]:
+    if not line.startswith("/") or "/" in line[1:].split(" ")[0] or ("\n" in line and not _takes_lines(line)):
         return None
     whole = _BY_NAME.get(" ".join(line[1:].split()))
     if whole is not None:
@@ -139,6 +148,11 @@ def parse_command(text: str) -> tuple[SlashCommand, str] | None:
             raise UnknownCommand(f"/{name} takes no arguments")
         raise UnknownCommand(f"there is no /{first_line(name, 40)}{near(name, _BY_NAME)}; / lists all")
     return command, argument.strip()
+
+
+def _takes_lines(line: str) -> bool:
+    command = _BY_NAME.get(line[1:].split(" ")[0])
+    return command is not None and command.takes_lines
 
 
 def _split(line: str) -> tuple[str, str]:

@@ -25,6 +25,7 @@ from workbench.processes.leftovers import sweep_edited, sweep_temporary
 from workbench.processes.sweep import sweep as end_marked
 from workbench.session.session_names import DRAFT, SUFFIX, session_path, socket_path
 from workbench.session.storage.lock import SessionLock, holder
+from workbench.session.storage.race_leftovers import prune_races
 from workbench.session.storage.store import APPLICATION_ID
 from workbench.session.storage.store_files import delete_file, reading_uri
 
@@ -86,6 +87,7 @@ def _sweep_directories(locations: Locations) -> None:
     with suppress(OSError):
         mark.touch(mode=0o600)
         prune_tool_files(locations)
+        prune_races(locations, RETENTION_DAYS)
 
 
 @dataclass(frozen=True, order=True)

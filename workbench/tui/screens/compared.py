@@ -67,6 +67,8 @@ class ComparedScreen(ModalScreen[None], Generic[T]):
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "leave", "Close", id="compare.close"),
+        Binding("tab", "other", "The next session or attempt", id="compare.other"),
+        Binding("shift+tab", "other(-1)", "The session or attempt before", id="compare.previous", show=False),
         Binding("d", "diff", "Diff", show=False, id="compare.diff"),
     ]
 

@@ -38,7 +38,6 @@ class ComparisonScreen(ComparedScreen[Comparison]):
     """Shows a comparison; the files are those of the first session and one other, which Tab changes."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("tab", "other", "Compare with the other session", id="compare.other"),
         Binding("c", "check", "Run a check on the files of each session", id="compare.check"),
     ]
 

@@ -41,6 +41,7 @@ class Activity(Widget):
         self._timer: Timer | None = None
         self._last_line = Content("")
         self._hint = Content("")
+        self._background = Content("")
 
     def on_mount(self) -> None:
         """Show the first line."""
@@ -61,6 +62,13 @@ class Activity(Widget):
         self._hint = hint
         self._repaint()
 
+    def show_background(self, text: str) -> None:
+        """Show what runs beside the session, as text that is safe to show, before the hints; an empty one removes
+        it.
+        """
+        self._background = Content.styled(text, "$dim")
+        self._repaint()
+
     def render(self) -> Content:
         """Return the line: sign, words and seconds, and at its right end the hints."""
         self._last_line = self._line()
@@ -72,7 +80,7 @@ class Activity(Widget):
             self.refresh()
 
     def _line(self) -> Content:
-        hints = [self._hint] if self._hint.plain else []
+        hints = [each for each in (self._background, self._hint) if each.plain]
         if is_working(self._state):
             hints.append(Content.styled(f"{key_of(self.app, 'leave', 'escape')} to stop", "$dim"))
         if not hints:

@@ -1,0 +1,217 @@
+"""Races: the ranking, the changes of the attempts, and how they are applied to a workspace that may have changed."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from tests.batch.outcomes import outcome, solved, unsolved
+from tests.batch.races import CALC, patch_of, write_calc, write_race
+from tests.sandbox import Sandbox
+from workbench.batch.attempt import AttemptOutcome
+from workbench.batch.race import RankedAttempt, attempts_with_each, last_race, ranked
+from workbench.config.settings import Settings
+from workbench.diff.hunks import compare
+from workbench.errors import UsageError
+from workbench.files.root_directory import Root
+from workbench.session.storage.cleanup import RETENTION_DAYS
+from workbench.session.storage.race_leftovers import START, prune_races, races_of
+from workbench.session.workspace.repository import SnapshotRepository
+from workbench.session.workspace.revert import revert
+from workbench.view.commands import parse_command
+from workbench.view.formatting.race import summary
+from workbench.view.race import attempt_scope, compare_attempts
+from workbench.view.race_command import parse_race, race_words
+from workbench.view.review.apply_text import CannotApply, applied_files, applied_hunk
+from workbench.view.state import FileState
+
+BINARY = b"\x00\x01\xff\n"
+
+
+def changed(outcome: AttemptOutcome, lines: int, **more: object) -> AttemptOutcome:
+    return replace(outcome, patch="p", patch_lines=lines, **more)
+
+
+@pytest.mark.parametrize(
+    "best_first",
+    [
+        [changed(solved("t", "a"), 9, cost=2.0), changed(unsolved("t", "b"), 1, cost=0.0)],
+        [changed(solved("t", "a"), 2, cost=2.0), changed(solved("t", "b"), 3, cost=0.1)],
+        [changed(solved("t", "a"), 2, cost=0.1), changed(solved("t", "b"), 2, cost=0.2)],
+        [changed(solved("t", "a"), 2, cost=9.0), changed(solved("t", "b"), 2, cost=0.1, unpriced=1)],
+        [changed(solved("t", "b"), 99), solved("t", "a")],
+        [changed(outcome("t", "b"), 99), outcome("t", "a")],
+        [changed(unsolved("t", "a"), 9), outcome("t", "b", ending="question"), outcome("t", "c", ending="error")],
+        [changed(solved("t", "a", 1), 2), changed(solved("t", "a", 2), 2), changed(solved("t", "b", 1), 2)],
+    ],
+    ids=["check", "lines", "cost", "price", "solved unchanged", "done unchanged", "failures", "ties"],
+)
+def test_ranking(best_first: list[AttemptOutcome]):
+    for order in permutations(best_first):
+        assert ranked(order) == best_first
+
+
+def test_result_is_one_line():
+    def line(*outcomes: AttemptOutcome) -> str:
+        return summary([RankedAttempt(rank, each) for rank, each in enumerate(ranked(outcomes), 1)])
+
+    assert line(changed(solved("t", "a"), 2), unsolved("t", "b")) == "1 of 2 solved; best: a #1"
+    assert line(changed(outcome("t", "a"), 2)) == "1 of 1 done; best: a #1"
+    assert line(unsolved("t", "a"), outcome("t", "b", ending="setup")) == "none of 2 attempts solved it"
+    assert line() == "no attempt was completed"
+
+
+def test_single_model_has_three_attempts_unless_requested():
+    assert [attempts_with_each(models, n) for models in ("a", "ab") for n in (0, 2)] == [3, 2, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("argument", "prompt", "options"),
+    [
+        ("Don't break it", "Don't break it", ()),
+        ("--models a,b --check 'pytest -q' Fix \"x\"  now", 'Fix "x"  now', ("--models=a,b", "--check=pytest -q")),
+        ("--attempts=2 -- --check is broken", "--check is broken", ("--attempts=2",)),
+        ("first\n\nsecond", "first\n\nsecond", ()),
+    ],
+)
+def test_options_come_before_the_prompt(argument: str, prompt: str, options: tuple[str, ...]):
+    parsed = parse_race(argument)
+    assert (parsed.prompt, parsed.options, parsed.mode) == (prompt, options, "Ask (high only)")
+
+
+@pytest.mark.parametrize("argument", ["--attempts 2", "--check 'x Fix it", "--check", "--json Fix it", "--model a Fix"])
+def test_options_that_cannot_be_used_are_refused(argument: str):
+    with pytest.raises(UsageError, match="/race"):
+        parse_race(argument)
+
+
+def test_prompt_of_a_race_may_have_several_lines():
+    command, argument = parse_command('/race Fix it.\n\nThen "test" it.') or (None, "")
+    assert (command and command.name, argument) == ("race", 'Fix it.\n\nThen "test" it.')
+    assert parse_command("/init Fix it.\nThen test it.") is None
+
+
+def test_race_in_the_app_gets_the_flags_of_the_app_but_for_its_mode():
+    settings = Settings(model="m", mode="plan", sandbox="off", from_flags=("model", "mode", "sandbox"))
+    words = race_words(parse_race("--attempts 2 Fix it"), settings, "m", "/w")
+    assert words[4:] == ["--sandbox=off", "--models=m", "--attempts=2", "--", "Fix it"]
+
+
+WORK = (
+    "printf 'def add(a, b):\\n    return a + b\\n' > calc.py; printf '\\000\\001\\377\\n' > logo.bin;"
+    "echo ls > run.sh; chmod +x run.sh"
+)
+
+
+@pytest.fixture
+def race(sandbox: Sandbox) -> str:
+    """The name of a race in the project, with a winner that also creates files."""
+    write_calc(sandbox)
+    outcomes = [unsolved("race", "bad"), solved("race", "good", session="20261130-race-good-1")]
+    return write_race(sandbox.locations, sandbox.project, outcomes, {"good": patch_of(sandbox.project, WORK)}).name
+
+
+def files_of(sandbox: Sandbox, race: str) -> dict[str, FileState]:
+    comparison = compare_attempts(sandbox.locations, race)
+    scope = attempt_scope(comparison, 0, sandbox.project)
+    assert scope is not None
+    assert scope.session == "20261130-race-good-1"
+    return {Path(file.path).name: file for file in scope.files()}
+
+
+def apply_all(sandbox: Sandbox, race: str) -> None:
+    changes = applied_files(list(files_of(sandbox, race).values()), lambda file: Path(file.path).name)
+    repository = SnapshotRepository(sandbox.locations, sandbox.project, "test")
+    revert([change.delta for change in changes], Root.at(sandbox.project), repository)
+
+
+def test_winner_is_applied_with_its_binary_and_executable_files(sandbox: Sandbox, race: str):
+    apply_all(sandbox, race)
+    assert "a + b" in (sandbox.project / "calc.py").read_text()
+    assert (sandbox.project / "logo.bin").read_bytes() == BINARY
+    assert os.access(sandbox.project / "run.sh", os.X_OK)
+    assert not (races_of(sandbox.locations) / race / START).exists()
+
+
+def test_lines_that_changed_meanwhile_are_never_overwritten(sandbox: Sandbox, race: str):
+    calc = sandbox.project / "calc.py"
+    calc.write_text(CALC.replace("a - b", "b - a"))
+    file = files_of(sandbox, race)["calc.py"]
+    with pytest.raises(CannotApply, match=r"calc\.py has other lines in the workspace"):
+        apply_all(sandbox, race)
+    with pytest.raises(CannotApply, match="The workspace has other lines there"):
+        applied_hunk(file, compare("calc.py", file.before, file.after), 0)
+    assert not (sandbox.project / "run.sh").exists()
+    calc.unlink()
+    with pytest.raises(CannotApply, match=r"calc\.py was deleted in the workspace"):
+        apply_all(sandbox, race)
+    calc.write_text(f'"""Sums."""\n\n\n{CALC}')
+    apply_all(sandbox, race)
+    assert calc.read_text() == f'"""Sums."""\n\n\n{CALC.replace("a - b", "a + b")}'
+
+
+def test_earlier_race_is_printed_without_a_terminal(sandbox: Sandbox, race: str):
+    done = sandbox.command("race", "--show", "--json")
+    assert done.returncode == 0
+    ranking = json.loads(done.stdout)["ranking"]
+    assert [(row["rank"], row["model"]) for row in ranking] == [(1, "good"), (2, "bad")]
+    table = sandbox.command("race", "--show", race).stdout
+    assert table.index("good #1") < table.index("bad #1")
+    assert f"ohw race --show {race}" in table
+
+
+def test_exit_code_says_that_no_attempt_won(sandbox: Sandbox):
+    write_calc(sandbox)
+    failures = [unsolved("race", "a"), outcome("race", "b", ending="setup"), outcome("race", "c", ending="question")]
+    race = write_race(sandbox.locations, sandbox.project, failures, {})
+    assert sandbox.command("race", "--show", race.name).returncode == 1
+
+
+def test_arguments_that_cannot_be_used_are_refused_before_anything_starts(sandbox: Sandbox):
+    never = ["Fix it", "--models", "scripted/x", "--mode", "never", "--sandbox", "off"]
+    for words, reason in [
+        ([], "which prompt?"),
+        (["Fix it"], "model"),
+        (["--show"], "there was no race"),
+        (["--show", "../x"], "not the name of a race"),
+        (["Fix it", "--show"], "give no PROMPT"),
+        (["  ", "--models", "scripted/x"], "the prompt of the race"),
+        (["-", "--models", "scripted/x", "--until-eof"], "give a PROMPT"),
+        (never, "the mode never"),
+    ]:
+        done = sandbox.command("race", *words)
+        assert (done.returncode, reason in done.stderr) == (2, True), done.stderr
+    assert not races_of(sandbox.locations).exists()
+
+
+def test_missing_packages_are_named_in_one_line(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    done = sandbox.command("race", "Fix it", "--models", "scripted/x")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "which `ohw race` needs; install it with" in done.stderr
+
+
+def test_old_races_and_leftovers_of_killed_ones_are_deleted(sandbox: Sandbox, race: str):
+    finished, locations = races_of(sandbox.locations) / race, sandbox.locations
+    killed = write_race(locations, sandbox.project, [unsolved("race", "a")], {})
+    nonce = killed.run.options().nonce
+    beside = locations.data.parent / "ohw-batch"
+    leftovers = [killed.run.path / START, beside / nonce, beside / "ohw-workspaces" / f"{nonce}-x"]
+    for each in leftovers:
+        each.mkdir(parents=True)
+    prune_races(locations, RETENTION_DAYS)
+    assert not any(each.exists() for each in leftovers)
+    assert last_race(locations, sandbox.project).name == killed.name
+    os.utime(finished, (0, 0))
+    killed.run.open()
+    os.utime(killed.run.path, (0, 0))
+    prune_races(locations, RETENTION_DAYS)
+    assert not finished.exists()
+    assert killed.run.path.exists(), "it runs"
+    killed.run.close()

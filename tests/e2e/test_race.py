@@ -1,0 +1,103 @@
+"""Races of scripted models in the real program: from the command line, and beside a session in the app."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from tests.batch.races import CALC, CHECK, model, write_calc
+from tests.batch.runs import QUICK
+from tests.sandbox import Sandbox, command_line, wait_for
+from tests.terminal.terminal import Terminal
+from workbench.session.storage.race_leftovers import START, races_of
+
+pytestmark = pytest.mark.timeout(300)
+
+
+def terminal(sandbox: Sandbox, *words: str) -> Terminal:
+    return Terminal([*words, "--sandbox", "off"], 120, 36, {**sandbox.env, **QUICK}, cwd=sandbox.project)
+
+
+def apply_winner(screen: Terminal) -> None:
+    """Open the diff of the winner's two files and apply both, as a user who has looked at them."""
+    screen.press("enter")
+    screen.wait_for("R Apply all")
+    screen.press("R")
+    question = screen.wait_for("y Apply")
+    assert "Apply 2 files from" in question
+    assert "made.txt  creates the file" in question
+    screen.press("y")
+    screen.wait_for("Applied 2 files")
+
+
+def test_attempt_that_solves_the_task_wins_and_is_applied(sandbox: Sandbox):
+    write_calc(sandbox)
+    subprocess.run(["git", "init", "-q"], cwd=sandbox.project, check=True)
+    models = ",".join(model(sandbox, name) for name in ("wrong", "careful", "good"))
+    assert subprocess.run(CHECK, shell=True, cwd=sandbox.project).returncode == 1
+    with terminal(sandbox, "race", "Make add add.", "--models", models, "--check", CHECK) as screen:
+        page = screen.wait_for("Race · 3 attempts")
+        ranking = [line.split() for line in page.splitlines() if "#1 " in line and "changed" not in line]
+        assert ["good.toml" in " ".join(row) for row in ranking] == [True, False, False]
+        assert "solved" in ranking[0]
+        assert {"unsolved"} < {*ranking[1], *ranking[2]}
+        screen.press("tab", "tab")
+        screen.wait_for("HIGH: execute_bash needs an approval")
+        screen.press("tab")
+        screen.wait_for("M calc.py")
+        assert (sandbox.project / "calc.py").read_text() == CALC
+        apply_winner(screen)
+        assert subprocess.run(CHECK, shell=True, cwd=sandbox.project).returncode == 0
+        screen.press("ctrl+q")
+        assert screen.wait_exit() == 0
+    wait_for(lambda: not sandbox.processes(), "all processes to end")
+
+
+def test_race_runs_beside_a_session_and_ends_with_the_app(sandbox: Sandbox):
+    write_calc(sandbox)
+    good, wrong = model(sandbox, "good"), model(sandbox, "wrong")
+    with terminal(sandbox, "--model", good) as screen:
+        screen.wait_for("Ask anything")
+        screen.type(f'/race --models {wrong},{good} --check "{CHECK}" Don\'t subtract.')
+        screen.press("enter")
+        screen.wait_for("Race 0 of 2")
+        screen.wait_for("The race has ended: 1 of 2 solved")
+        screen.type("/race")
+        screen.press("enter")
+        screen.wait_for("M calc.py")
+        apply_winner(screen)
+        screen.press("escape", "escape")
+        screen.wait_for("Applied 2 files from")
+        screen.type(f"/race --models {model(sandbox, 'slow')} --attempts 2 Wait.")
+        screen.press("enter")
+        wait_for(lambda: _runs(sandbox, "sleep 300"), "the attempts to run")
+        screen.process.kill(signal.SIGKILL)
+    wait_for(lambda: not (_runs(sandbox, "--until-eof") or _runs(sandbox, "sleep 300")), "the race to end")
+    assert not list(races_of(sandbox.locations).glob(f"*/{START}"))
+
+
+def test_interrupted_race_leaves_no_process_and_no_copy(sandbox: Sandbox):
+    write_calc(sandbox)
+    command = [sys.executable, "-m", "workbench", "race", "Wait.", "--models", model(sandbox, "slow")]
+    command += ["--attempts", "2", "--sandbox", "off"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=sandbox.project, env={**sandbox.env, **QUICK}, **pipes) as race:
+        wait_for(lambda: _runs(sandbox, "sleep 300"), "the attempts to run")
+        race.send_signal(signal.SIGINT)
+        assert race.stderr is not None
+        wait_for(lambda: "no more attempts" in race.stderr.readline(), "the answer to the first")
+        race.send_signal(signal.SIGINT)
+        output, errors = race.communicate(timeout=60)
+    assert race.returncode == 130, errors
+    assert output.count("! interrupted") == 2
+    assert not sandbox.processes()
+    assert not list(races_of(sandbox.locations).glob(f"*/{START}"))
+    beside = sandbox.locations.data.parent / "ohw-batch"
+    assert not [path for path in beside.rglob("*") if path.is_file()]
+
+
+def _runs(sandbox: Sandbox, words: str) -> bool:
+    return any(words in " ".join(command_line(each)) for each in sandbox.processes())

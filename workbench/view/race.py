@@ -1,0 +1,90 @@
+"""A race on the Compare screen: the ranked attempts, and what each has changed. Blocks while it reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+
+from workbench.batch.attempt import AttemptOutcome
+from workbench.batch.race import Race, RankedAttempt, race_named
+from workbench.config.locations import Locations
+from workbench.session.comparison.final_files import FinalDifference, version_difference
+from workbench.session.workspace.repository import SnapshotError, SnapshotRepository
+from workbench.text import visible
+from workbench.view.review.review import Scope
+from workbench.view.state import FileState
+from workbench.view.wrapping import count_lines
+
+
+@dataclass(frozen=True)
+class RacedAttempt:
+    """An attempt with what it has changed, or why that cannot be shown."""
+
+    ranked: RankedAttempt
+    files: FinalDifference | str
+
+    @property
+    def lines(self) -> tuple[int, int]:
+        """How many lines it has added and removed, in the files that have lines."""
+        if isinstance(self.files, str):
+            return 0, 0
+        counts = [count_lines(file.before, file.after) for file in self.files.files if not file.cut]
+        return sum(added for added, _ in counts), sum(removed for _, removed in counts)
+
+
+@dataclass(frozen=True)
+class RaceComparison:
+    """The attempts of a race, the best one first."""
+
+    name: str
+    workspace: str
+    check: str
+    attempts: tuple[RacedAttempt, ...]
+
+
+def compare_attempts(locations: Locations, name: str) -> RaceComparison:
+    """Return the comparison of a race's attempts. Raises UsageError or WorkbenchError."""
+    race = race_named(locations, name)
+    workspace = Path(race.record().workspace)
+    repository = SnapshotRepository(locations, workspace, name)
+    attempts = tuple(RacedAttempt(each, _files(repository, each)) for each in race.ranking())
+    check = race.run.tasks()[0].check
+    return RaceComparison(name, str(workspace), check, attempts)
+
+
+def _files(repository: SnapshotRepository, attempt: RankedAttempt) -> FinalDifference | str:
+    if attempt.versions is None:
+        return attempt.problem or FinalDifference()
+    try:
+        return version_difference(repository, *attempt.versions)
+    except SnapshotError as error:
+        return str(error)
+
+
+def attempt_name(outcome: AttemptOutcome) -> str:
+    """Return the name of an attempt, safe to show: its model, and its number."""
+    return visible(f"{outcome.model} #{outcome.attempt}", lines=False)
+
+
+def attempt_scope(comparison: RaceComparison, number: int, workspace: Path) -> Scope | None:
+    """Return what attempt `number`, from 0, has changed, with paths in `workspace`; None if that cannot be shown."""
+    attempt = comparison.attempts[number]
+    if isinstance(attempt.files, str) or not attempt.files.files:
+        return None
+    version, outcome = attempt.files.versions[1], attempt.ranked.outcome
+    files = [
+        FileState(
+            str(workspace / PurePath(file.path).relative_to(comparison.workspace)),
+            file.before,
+            file.after,
+            note=file.cut,
+            version=version,
+        )
+        for file in attempt.files.files
+    ]
+    return Scope(attempt_name(outcome), lambda: files, session=outcome.session)
+
+
+def output_of_check(locations: Locations, name: str, outcome: AttemptOutcome) -> str:
+    """Return what the check of an attempt printed, or else its setup. Raises WorkbenchError."""
+    return Race(locations, name).output_of_check(outcome)
