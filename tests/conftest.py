@@ -15,6 +15,7 @@ import certifi
 import psutil
 import pytest
 
+from tests.compile_once import pytest_collection
 from tests.fakes.memory_keyring import MemoryKeyring
 from tests.quick import (
     pytest_collection_modifyitems,
@@ -27,6 +28,7 @@ from workbench.llm.litellm_setup import QUIET
 from workbench.sandbox.session_sandbox import SessionSandbox
 
 __all__ = [
+    "pytest_collection",
     "pytest_collection_modifyitems",
     "pytest_ignore_collect",
     "pytest_runtest_call",
