@@ -1,9 +1,11 @@
+import gc
 import re
 import subprocess
 import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import pytest_textual_snapshot
@@ -16,6 +18,7 @@ from textual.widgets import Input, TextArea
 from tests.tui.pictures import SMALL, at_rest, bears_every_size
 from tests.tui.sample_session import START
 from tests.tui.waiting import until_idle, until_processed
+from workbench.tui import garbage_collection
 from workbench.view import clock
 from workbench.view.approval import quiet_time
 
@@ -61,6 +64,24 @@ def _pilots_wait_for_widgets_at_work_only() -> Iterator[None]:
         for module in ("textual.app", "textual.pilot"):
             patch.setattr(f"{module}.wait_for_idle", until_idle)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _apps_freeze_nothing() -> Iterator[None]:
+    """Let apps not freeze objects, nor unfreeze them at their end: those of the suite, 800,000, stay frozen.
+
+    Otherwise, the next collection would visit all of them, which takes 0.4 s of CPU.
+    """
+    controls = SimpleNamespace(**vars(gc) | {"freeze": lambda: None, "unfreeze": lambda: None})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(garbage_collection, "gc", controls)
+        yield
+
+
+@pytest.fixture
+def freezing_apps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the apps of this test freeze and unfreeze objects, as they do for users."""
+    monkeypatch.setattr(garbage_collection, "gc", gc)
 
 
 @pytest.fixture

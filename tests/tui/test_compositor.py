@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import weakref
 
+import pytest
 from textual._compositor import Compositor
 from textual.app import App, ComposeResult
 from textual.containers import Vertical, VerticalScroll
@@ -115,6 +116,7 @@ async def test_only_changed_spans_are_written():
         assert compositor.render_partial_update() is None
 
 
+@pytest.mark.usefixtures("freezing_apps")
 async def test_long_session_equals_textuals_painting(tmp_path):
     client = FakeClient(list(long_session(60)))
     app = WorkbenchApp(AppSession(client, tmp_path), Settings(model="scripted/demo"))
@@ -127,6 +129,7 @@ async def test_long_session_equals_textuals_painting(tmp_path):
     assert gc.get_freeze_count() == 0  # a process that continues without the screen frees all of it
 
 
+@pytest.mark.usefixtures("freezing_apps")
 def test_frozen_objects_are_freed_when_another_session_is_opened():
     class Node:
         def __init__(self) -> None:
