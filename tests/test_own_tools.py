@@ -159,12 +159,12 @@ def test_reopened_session_uses_the_current_settings(sandbox: Sandbox):
 
 def test_untrusted_directory_is_ignored_with_a_line_on_stderr(sandbox: Sandbox):
     keep_in_directory(sandbox)
-    done = sandbox.ohw("run", "count", "--json", "--model", sandbox.script(counting(sandbox), finish()))
+    done = sandbox.agent("run", "count", "--json", "--model", sandbox.script(counting(sandbox), finish()))
     assert done.returncode == 0, done.stderr
     assert all(json.loads(line) for line in done.stdout.splitlines())
     assert "the directory is not trusted" in done.stderr
     assert "count_words" not in json.loads(done.stdout.splitlines()[0])["tools"]
-    page = sandbox.ohw("tools", "--json")
+    page = sandbox.command("tools", "--json")
     assert "count_words" not in page.stdout
     assert f'write trusted = ["{sandbox.project}"] into {sandbox.locations.settings_file}' in page.stderr
 
@@ -192,7 +192,7 @@ def test_engine_applies_tool_settings_and_reports_omitted_tools(sandbox: Sandbox
 def test_invalid_parameter_stops_a_run_with_one_line(sandbox: Sandbox):
     settings(sandbox, '[tools.execute_bash]\nno_change_timeout = "soon"\n')
     for command in (["run", "x", "--model", sandbox.script(finish())], ["tools"]):
-        done = sandbox.ohw(*command)
+        done = sandbox.agent(*command)
         assert done.returncode == 2
         assert done.stdout == ""
         (line,) = done.stderr.splitlines()
@@ -205,7 +205,7 @@ def test_invalid_parameter_stops_a_run_with_one_line(sandbox: Sandbox):
 def test_parameter_reaches_the_shell_of_a_run(sandbox: Sandbox):
     settings(sandbox, "[tools.execute_bash]\nno_change_timeout = 0.2\n")
     slow = {"tool": "execute_bash", "risk": "LOW", "arguments": {"command": "echo begun; sleep 60"}}
-    done = sandbox.ohw("run", "wait", "--json", "--mode", "never", "--model", sandbox.script(slow, finish()))
+    done = sandbox.agent("run", "wait", "--json", "--mode", "never", "--model", sandbox.script(slow, finish()))
     assert done.returncode == 0, done.stderr
     assert "begun" in observed(done)[0]
     assert "0.2 s" in observed(done)[0]

@@ -215,7 +215,7 @@ def test_command_lists_and_revokes(sandbox: Sandbox):
     assert f"No longer trusted: {sandbox.project}\n" in done.stdout
     assert f"Still named under `trusted` in {settings_file}: 1." in done.stdout
     sandbox.env["OHW_MODEL"] = sandbox.script(finish())
-    assert "the rules in" in sandbox.ohw("run", "go").stderr
+    assert "the rules in" in sandbox.agent("run", "go").stderr
     (row,) = (json.loads(line) for line in sandbox.command("trust", "--json").stdout.splitlines())
     assert (row["path"], row["state"]) == (str(named), "revoked")
     settings_file.write_text("")

@@ -84,7 +84,7 @@ def test_messages_during_a_question_are_queued_and_a_stop_ends_it(sandbox: Sandb
 
 def test_headless_question_stops_the_run_with_code_3_and_resume_asks(sandbox: Sandbox):
     args = work(sandbox, ask("Which order?\nThe file has two.", options=[*OPTIONS, "\x1b[2Jnone"]))
-    done = sandbox.ohw("run", *args)
+    done = sandbox.agent("run", *args)
     assert done.returncode == 3, done.stderr
     lines = done.stderr.splitlines()
     at = lines.index("Which order?")

@@ -40,7 +40,7 @@ def run(sandbox: Sandbox, prompt: str, *turns, model: str = "one") -> str:
     own = sandbox.home / f"{model}.toml"
     own.write_text((sandbox.home / "script.toml").read_text())
     assert script
-    done = sandbox.ohw("run", prompt, "--json", "--mode", "never", "--model", f"scripted/{own}")
+    done = sandbox.agent("run", prompt, "--json", "--mode", "never", "--model", f"scripted/{own}")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[0])["id"]
 

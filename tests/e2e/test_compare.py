@@ -24,7 +24,7 @@ from workbench.view.comparison import run_checks
 def ran(sandbox: Sandbox, *commands: str) -> str:
     """Run an agent that runs these commands and ends; return the id of its session."""
     model = sandbox.script(*map(bash, commands), finish())
-    done = sandbox.ohw("run", "go", "--json", "--mode", "never", "--model", model)
+    done = sandbox.agent("run", "go", "--json", "--mode", "never", "--model", model)
     return str(json.loads(done.stdout.splitlines()[0])["id"])
 
 

@@ -40,7 +40,7 @@ def test_command_limits_the_tools_and_chooses_the_model_of_its_run(sandbox: Sand
         write_profiles(sandbox, one, two)
         file = sandbox.locations.settings_file
         file.write_text(file.read_text().replace('calls = "text"', ""))
-        done = sandbox.ohw("run", "/look the files", "--model", "one", "--json", **KEYS)
+        done = sandbox.agent("run", "/look the files", "--model", "one", "--json", **KEYS)
     assert done.returncode == 0, done.stderr
     assert one.requests == []
     first, second, third = two.requests
@@ -77,6 +77,6 @@ def test_untrusted_commands_are_plain_text_and_named(sandbox: Sandbox):
     define(sandbox, "look", COMMIT, is_trusted=False)
     with ModelServer([finish("Done.")]) as server:
         arguments = ("--model", "openai/fake", "--api-base", server.base_url)
-        done = sandbox.ohw("run", "/look here", *arguments, OPENAI_API_KEY="sk-of-the-test")
+        done = sandbox.agent("run", "/look here", *arguments, OPENAI_API_KEY="sk-of-the-test")
     assert server.requests[0].messages[-1]["content"] == "/look here"
     assert f"the commands in {sandbox.project / '.claude/commands'} are ignored" in done.stderr

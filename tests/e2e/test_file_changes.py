@@ -26,7 +26,7 @@ def test_run_reports_what_its_commands_changed(sandbox: Sandbox):
     (sandbox.project / "a.txt").write_text("one\n")
     (sandbox.project / "gone.txt").write_text("bye\n")
     command = "echo two >> a.txt; rm gone.txt; mkdir d; echo new > d/b.txt"
-    done = sandbox.ohw("run", "go", "--json", "--mode", "never", "--model", sandbox.script(bash(command), finish()))
+    done = sandbox.agent("run", "go", "--json", "--mode", "never", "--model", sandbox.script(bash(command), finish()))
     events = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 0, done.stderr
     first, after = (event for event in events if event["kind"] == "version_taken")
@@ -49,7 +49,7 @@ def test_nothing_is_executed_or_changed_in_the_users_repository(sandbox: Sandbox
         subprocess.run(["git", *command], cwd=project, check=True, env=sandbox.env)
     (project / ".gitattributes").write_text("* filter=x diff=x\n")
     before = sorted(str(path) for path in (project / ".git").rglob("*"))
-    done = sandbox.ohw("run", "go", "--mode", "never", "--model", sandbox.script(bash("echo 1 > a.txt"), finish()))
+    done = sandbox.agent("run", "go", "--mode", "never", "--model", sandbox.script(bash("echo 1 > a.txt"), finish()))
     assert done.returncode == 0, done.stderr
     assert not sang.exists()
     assert sorted(str(path) for path in (project / ".git").rglob("*")) == before

@@ -66,7 +66,7 @@ def work(sandbox: Sandbox, *arguments: str) -> tuple[str, list[dict], ModelServe
     turns = [Turn(calls=[Called("str_replace_editor", create)]), bash("rm old.txt"), finish("Done.")]
     with ModelServer(turns) as server:
         more = ("--model", "openai/fake", "--api-base", server.base_url, "--mode", "edits", "--json", *arguments)
-        done = sandbox.ohw("run", "go", *more, OPENAI_API_KEY="sk-test-0000000000000000")
+        done = sandbox.agent("run", "go", *more, OPENAI_API_KEY="sk-test-0000000000000000")
     return done.stderr, [json.loads(line) for line in done.stdout.splitlines()], server
 
 
@@ -119,7 +119,7 @@ def test_hooks_guard_the_actions_of_sub_agents_too(sandbox: Sandbox, project):
     trust(sandbox)
     agents = {"cleaner": [scripted_bash("rm old.txt"), scripted_finish("I tried.")]}
     model = delegating(sandbox.home / "script.toml", agents)
-    done = sandbox.ohw("run", "share it", "--model", model, "--mode", "high", "--json")
+    done = sandbox.agent("run", "share it", "--model", model, "--mode", "high", "--json")
     assert (project / "old.txt").exists()
     assert "use trash instead of rm" in done.stdout
     steps = [event for event in map(json.loads, done.stdout.splitlines()) if event["kind"] == "delegate_step"]

@@ -37,7 +37,7 @@ def test_profile_is_selected_by_name_and_its_key_stays_with_it(sandbox: Sandbox)
     turns = [bash("echo key=$TWO_KEY="), finish("Done by one.")]
     with ModelServer(turns) as one, ModelServer([Turn("unasked")]) as two:
         write_profiles(sandbox, one, two)
-        done = sandbox.ohw("run", "go", "--model", "one", "--json", **KEYS)
+        done = sandbox.agent("run", "go", "--model", "one", "--json", **KEYS)
     assert done.returncode == 0, done.stderr
     assert [request.body["model"] for request in one.requests] == ["first", "first"]
     assert {request.headers["Authorization"] for request in one.requests} == {"Bearer sk-first-secret"}
@@ -52,7 +52,7 @@ def test_profile_is_selected_by_name_and_its_key_stays_with_it(sandbox: Sandbox)
 def test_missing_key_of_a_profile_prevents_the_start_and_names_the_setting(sandbox: Sandbox):
     with ModelServer() as one, ModelServer() as two:
         write_profiles(sandbox, one, two)
-        done = sandbox.ohw("run", "go", "--model", "two", ONE_KEY="sk-first-secret")
+        done = sandbox.agent("run", "go", "--model", "two", ONE_KEY="sk-first-secret")
     assert done.returncode == 1
     assert done.stderr == ("ohw: no key for two: set the variable TWO_KEY (models.two.api_key_env in settings.toml)\n")
     assert two.requests == []

@@ -32,7 +32,7 @@ def project(sandbox: Sandbox) -> Sandbox:
 
 def test_run_restores_a_hook_and_reports_it(project: Sandbox):
     model = project.script(bash("python3 hook.py"), bash("echo go on"), finish())
-    done = project.ohw("run", "go", "--model", model, "--mode", "never")
+    done = project.agent("run", "go", "--model", model, "--mode", "never")
     assert done.returncode == 0, done.stderr
     assert f"{HOOK} (new), which no question showed, and moved aside" in done.stdout + done.stderr
     assert not (project.project / HOOK).exists()
@@ -40,7 +40,7 @@ def test_run_restores_a_hook_and_reports_it(project: Sandbox):
 
 def test_log_and_result_name_the_restored_file(project: Sandbox):
     model = project.script(bash("python3 hook.py"), finish())
-    done = project.ohw("run", "go", "--json", "--model", model, "--mode", "never")
+    done = project.agent("run", "go", "--json", "--model", model, "--mode", "never")
     events = [json.loads(line) for line in done.stdout.splitlines()]
     (taken,) = [event for event in events if event.get("guarded")]
     assert taken["guarded"] == [str(project.project / HOOK)]
@@ -50,7 +50,7 @@ def test_log_and_result_name_the_restored_file(project: Sandbox):
 
 def test_run_stops_at_the_action_after_a_change_in_the_home_directory(project: Sandbox):
     model = project.script(bash("python3 shell.py"), bash("touch after"), finish())
-    done = project.ohw("run", "go", "--model", model, "--mode", "never")
+    done = project.agent("run", "go", "--model", model, "--mode", "never")
     assert done.returncode == 3
     assert "~/.bashrc" in done.stdout + done.stderr
     assert (project.home / ".bashrc").read_text() == "evil"
@@ -61,7 +61,7 @@ def test_run_stops_at_the_action_after_a_change_in_the_home_directory(project: S
 def test_run_stops_at_a_write_to_an_unknown_path(project: Sandbox, line: str):
     (project.project / "new/.git/hooks").mkdir(parents=True)
     (project.project / "new" / HOOK).write_text("evil")
-    done = project.ohw("run", "go", "--model", project.script(bash(line), finish()), "--mode", "never")
+    done = project.agent("run", "go", "--model", project.script(bash(line), finish()), "--mode", "never")
     assert done.returncode == 3
     assert "only known at run time" in done.stdout + done.stderr
     assert not (project.project / HOOK).exists()
@@ -97,7 +97,7 @@ def test_screen_reports_the_change_and_asks(project: Sandbox):
 def test_changes_by_a_sub_agent_are_restored_and_reported(project: Sandbox):
     agents = {"ann": [bash("python3 hook.py; python3 shell.py"), finish("Ann is done.")]}
     model = delegating(project.home / "script.toml", agents, bash("touch after"))
-    done = project.ohw("run", "go", "--model", model, "--mode", "never")
+    done = project.agent("run", "go", "--model", model, "--mode", "never")
     assert done.returncode == 3, done.stdout
     output = done.stdout + done.stderr
     assert f"{HOOK} (new), which no question showed, and moved aside" in output
@@ -110,6 +110,6 @@ def test_changes_by_a_sub_agent_are_restored_and_reported(project: Sandbox):
 def test_changes_by_a_background_process_are_restored_during_a_later_action(project: Sandbox, line: str):
     later = "while ! test -e .git/hooks/pre-commit; do sleep 0.1; done"
     model = project.script(bash(f"{line} > /dev/null 2>&1"), bash(later), finish())
-    done = project.ohw("run", "go", "--model", model, "--mode", "never")
+    done = project.agent("run", "go", "--model", model, "--mode", "never")
     assert f"{HOOK} (new), which no question showed, and moved aside" in done.stdout + done.stderr
     assert not (project.project / HOOK).exists()

@@ -30,7 +30,9 @@ from workbench.tui.themes import ThemeError, read_theme
 def run(sandbox: Sandbox, *turns: Turn, json_lines: bool = False):
     with ModelServer(list(turns)) as server:
         more = ("--json",) if json_lines else ()
-        return sandbox.ohw("run", "go", "--model", "openai/x", "--api-base", server.base_url, "--mode", "never", *more)
+        return sandbox.agent(
+            "run", "go", "--model", "openai/x", "--api-base", server.base_url, "--mode", "never", *more
+        )
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from tests.terminal.terminal import Terminal
 
 def ran(sandbox: Sandbox, *turns) -> str:
     """Run an agent that plays these turns; return the id of its session."""
-    done = sandbox.ohw("run", "go", "--json", "--mode", "never", "--model", sandbox.script(*turns, finish()))
+    done = sandbox.agent("run", "go", "--json", "--mode", "never", "--model", sandbox.script(*turns, finish()))
     return json.loads(done.stdout.splitlines()[0])["id"]
 
 
@@ -49,9 +49,9 @@ def greeter(sandbox: Sandbox, text: str) -> str:
 def test_changed_tool_is_reported_with_its_event_and_the_difference(sandbox: Sandbox):
     sandbox.env["PATH"] = greeter(sandbox, "hello")
     session = ran(sandbox, bash("echo first"), bash("echo before; greet; echo after"), bash("cat greeting.txt"))
-    assert sandbox.ohw("replay", session).returncode == 0
+    assert sandbox.agent("replay", session).returncode == 0
     greeter(sandbox, "goodbye")
-    done = sandbox.ohw("replay", session)
+    done = sandbox.agent("replay", session)
     assert done.returncode == 1
     heading, *diff = done.stdout.splitlines()
     assert heading.endswith(", execute_bash (echo before; greet; echo after): the result differs"), done.stderr
@@ -66,12 +66,12 @@ def test_changed_tool_is_reported_with_its_event_and_the_difference(sandbox: San
         "",
         "1 difference: 2 actions ran again.",
     ], done.stdout
-    everything = json.loads(sandbox.ohw("replay", session, "--keep-going", "--json").stdout)
+    everything = json.loads(sandbox.agent("replay", session, "--keep-going", "--json").stdout)
     found = [(each["what"], each["path"], each["diff"]) for each in everything["divergences"]]
     assert found[1:] == [("file", "greeting.txt", ["-hello", "+goodbye"])]
     seq = everything["divergences"][0]["seq"]
     assert f"Event {seq}," in heading
-    assert sandbox.ohw("replay", session, "--until", str(seq - 1)).returncode == 0
+    assert sandbox.agent("replay", session, "--until", str(seq - 1)).returncode == 0
 
 
 def git(sandbox: Sandbox, *words: str) -> str:
@@ -93,7 +93,7 @@ def test_commits_are_made_again_on_the_branch_of_then(sandbox: Sandbox):
     )
     git(sandbox, "switch", "-q", "main")
     before = git(sandbox, "log", "--all", "--format=%H %D")
-    done = sandbox.ohw("replay", session)
+    done = sandbox.agent("replay", session)
     assert done.returncode == 0, done.stdout + done.stderr
     assert git(sandbox, "log", "--all", "--format=%H %D") == before
 
@@ -112,7 +112,7 @@ def test_demo_is_equal_with_the_decisions_of_its_user(sandbox: Sandbox):
         terminal.wait_for("✓ Finished", 60)
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
-    done = sandbox.ohw("replay", "--last", "--json", "--keep-going")
+    done = sandbox.agent("replay", "--last", "--json", "--keep-going")
     assert done.returncode == 0, done.stdout + done.stderr
     result = json.loads(done.stdout)
     assert (result["equal"], result["divergences"], result["not_run"]) == (True, [], 1)
@@ -128,11 +128,11 @@ def test_session_that_cannot_be_replayed_exits_with_2_and_a_reason(sandbox: Sand
         (session, "--until", "x"): "invalid int value",
     }
     for words, reason in reasons.items():
-        done = sandbox.ohw("replay", *words)
+        done = sandbox.agent("replay", *words)
         assert (done.returncode, done.stdout) == (2, ""), done
         assert reason in done.stderr, done.stderr
     shutil.rmtree(sandbox.locations.data / "versions")
-    done = sandbox.ohw("replay", session)
+    done = sandbox.agent("replay", session)
     assert done.returncode == 2
     assert "is gone: it was pruned or deleted" in done.stderr
     assert not list(sandbox.home.glob("ohw-replay-*"))

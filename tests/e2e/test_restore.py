@@ -17,7 +17,7 @@ from tests.terminal.terminal import Terminal
 
 def events(sandbox: Sandbox, command: str, mode: str = "never") -> list[dict]:
     model = sandbox.script(bash("touch begun"), bash(command), finish())
-    done = sandbox.ohw("run", "go", "--json", "--mode", mode, "--model", model)
+    done = sandbox.agent("run", "go", "--json", "--mode", mode, "--model", model)
     assert done.stdout, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -245,7 +245,7 @@ def test_private_file_is_restored_as_private_and_its_secret_is_not_listed(sandbo
 def test_sub_agents_command_has_a_copy_that_the_parent_reports(sandbox: Sandbox):
     built(sandbox)
     model = delegating(sandbox.home / "script.toml", {"cleaner": [bash("rm -rf build", "HIGH"), finish("clean")]})
-    done = sandbox.ohw("run", "go", "--json", "--mode", "never", "--model", model)
+    done = sandbox.agent("run", "go", "--json", "--mode", "never", "--model", model)
     log = [json.loads(line) for line in done.stdout.splitlines()]
     (copied,) = [event for event in log if event["kind"] == "version_taken" and event["copy_id"]]
     assert "a copy of 3 files is kept" in copied["notice"]

@@ -12,7 +12,7 @@ def ran(sandbox: Sandbox) -> str:
     (sandbox.project / "a.txt").write_text("mine\n")
     (sandbox.project / "old.txt").write_text("old\n")
     model = sandbox.script(bash("echo one >> a.txt"), bash("rm old.txt; mkdir -p d; echo new > d/new.txt"), finish())
-    done = sandbox.ohw("run", "go", "--json", "--mode", "never", "--model", model)
+    done = sandbox.agent("run", "go", "--json", "--mode", "never", "--model", model)
     return json.loads(done.stdout.splitlines()[0])["id"]
 
 

@@ -80,13 +80,13 @@ def test_question_stops_the_run_with_code_3_and_nothing_runs(sandbox: Sandbox):
 
 def test_step_limit_exits_with_code_4(sandbox: Sandbox):
     model = sandbox.script(bash("true"), bash("true"), finish())
-    done = sandbox.ohw("run", "go on", "--model", model, "--mode", "never", "--max-steps", "1")
+    done = sandbox.agent("run", "go on", "--model", model, "--mode", "never", "--max-steps", "1")
     assert done.returncode == 4, done.stderr
 
 
 def test_token_limit_exits_with_code_4_and_says_how_to_continue(sandbox: Sandbox):
     model = sandbox.script(bash("true"), bash("pwd"), finish())
-    done = sandbox.ohw("run", "go on", "--model", model, "--mode", "never", "--token-limit", "1")
+    done = sandbox.agent("run", "go on", "--model", model, "--mode", "never", "--token-limit", "1")
     assert done.returncode == 4, done.stderr
     assert "token_limit 1" in done.stderr
     assert "send a message to continue" in done.stderr
@@ -95,7 +95,7 @@ def test_token_limit_exits_with_code_4_and_says_how_to_continue(sandbox: Sandbox
 
 def test_looping_agent_is_stopped_with_the_repeated_action(sandbox: Sandbox):
     model = sandbox.script(*[bash("echo again")] * 9)
-    done = sandbox.ohw("run", "go on", "--model", model, "--mode", "never")
+    done = sandbox.agent("run", "go on", "--model", model, "--mode", "never")
     assert done.returncode == 1, done.stderr
     assert "notified the agent: execute_bash (echo again) gave the same result 4 times" in done.stderr
     assert "stuck: execute_bash (echo again) gave the same result 4 times" in done.stderr
@@ -104,13 +104,13 @@ def test_looping_agent_is_stopped_with_the_repeated_action(sandbox: Sandbox):
 def test_run_without_tools_refuses_calls_and_limits_what_the_model_sees(sandbox: Sandbox):
     turns = [bash_turn("touch made-it"), Turn("I only say so.")]
     with ModelServer(turns) as server:
-        done = sandbox.ohw("run", "go", *with_server(server, "--mode", "never", "--tool-choice", "none"))
+        done = sandbox.agent("run", "go", *with_server(server, "--mode", "never", "--tool-choice", "none"))
         asked = [request.body["tool_choice"] for request in server.requests]
     assert (done.returncode, asked) == (0, ["none", "none"]), done.stderr
     assert "tool_choice is none" in done.stderr
     assert not (sandbox.project / "made-it").exists()
     with ModelServer([bash_turn("seq 5000"), Turn("Many.")]) as server:
-        done = sandbox.ohw("run", "go", *with_server(server, "--mode", "never", "--max-observe", "500"))
+        done = sandbox.agent("run", "go", *with_server(server, "--mode", "never", "--max-observe", "500"))
         seen = server.requests[-1].messages[-1]["content"]
     assert done.returncode == 0, done.stderr
     assert len(seen) < 700
@@ -119,7 +119,7 @@ def test_run_without_tools_refuses_calls_and_limits_what_the_model_sees(sandbox:
 
 def test_wrong_key_is_one_line_that_does_not_show_it(sandbox: Sandbox):
     with ModelServer([Fault(401, "Incorrect API key provided: sk-of-the-test")], repeat_last=True) as server:
-        done = sandbox.ohw("run", "hello", *with_server(server))
+        done = sandbox.agent("run", "hello", *with_server(server))
     assert done.returncode == 1
     assert "key" in done.stderr
     assert "Traceback" not in done.stderr
@@ -226,7 +226,7 @@ def test_native_and_text_calls_lead_to_the_same_result(sandbox: Sandbox, calls: 
         ],
     }[calls]
     with ModelServer(turns) as server:
-        done = sandbox.ohw("run", "write", *with_server(server, "--mode", "never"), OHW_CALLS=calls)
+        done = sandbox.agent("run", "write", *with_server(server, "--mode", "never"), OHW_CALLS=calls)
         bodies = [request.body for request in server.requests]
     assert (done.returncode, done.stdout) == (0, "Written.\n"), done.stderr
     assert (sandbox.project / "a.txt").read_text() == arguments["file_text"].removesuffix(
@@ -240,7 +240,7 @@ def test_native_and_text_calls_lead_to_the_same_result(sandbox: Sandbox, calls: 
 def test_final_message_of_several_lines_is_the_whole_answer(sandbox: Sandbox):
     message = "Fixed it:\n\n- one\n- " + "two " * 100
     with ModelServer([finish_turn(message)]) as server:
-        done = sandbox.ohw("run", "go", *with_server(server))
+        done = sandbox.agent("run", "go", *with_server(server))
     assert (done.returncode, done.stdout) == (0, f"{message.strip()}\n")
     assert done.stderr.count("Fixed it:") == 1
 
@@ -252,7 +252,7 @@ def test_plan_mode_reads_files_and_changes_none(sandbox: Sandbox):
     edit = {**view, "command": "create", "path": str(sandbox.project / "b.txt"), "file_text": "x"}
     calls = (Called("str_replace_editor", view), Called("str_replace_editor", edit))
     with ModelServer([Turn("", calls=calls), Turn("I would add b.txt.")]) as server:
-        done = sandbox.ohw("run", "plan it", *with_server(server, "--mode", "plan"))
+        done = sandbox.agent("run", "plan it", *with_server(server, "--mode", "plan"))
         results = [message["content"] for message in server.requests[-1].messages if message["role"] == "tool"]
     assert (done.returncode, done.stdout) == (0, "I would add b.txt.\n"), done.stderr
     assert "the first line" in results[0]
@@ -266,7 +266,7 @@ def test_edit_that_must_fail_is_not_asked_about(sandbox: Sandbox):
     edit = {"security_risk": "HIGH", "command": "str_replace", "path": str(path), "old_str": "two", "new_str": "three"}
     turns = [Turn("", calls=(Called("str_replace_editor", edit),)), finish_turn("It is not there.")]
     with ModelServer(turns) as server:
-        done = sandbox.ohw("run", "edit", *with_server(server, "--mode", "ask"))
+        done = sandbox.agent("run", "edit", *with_server(server, "--mode", "ask"))
         (result,) = [message["content"] for message in server.requests[-1].messages if message["role"] == "tool"]
     assert done.returncode == 0, done.stderr  # 3 would mean a question
     assert "No match" in result or "not found" in result or "does not" in result, result
@@ -277,7 +277,7 @@ def test_protected_path_stops_a_never_ask_run_with_the_reason(sandbox: Sandbox):
     path = sandbox.project / ".vscode" / "tasks.json"
     edit = {"command": "create", "path": str(path), "file_text": "{}", "security_risk": "LOW", "summary": "Add tasks"}
     with ModelServer([Turn("", calls=(Called("str_replace_editor", edit),)), finish_turn("Done.")]) as server:
-        done = sandbox.ohw("run", "add tasks", *with_server(server, "--mode", "never"))
+        done = sandbox.agent("run", "add tasks", *with_server(server, "--mode", "never"))
     assert done.returncode == 3, done.stderr
     assert not path.exists()
     assert "tasks.json is protected, and no allow rule names it" in done.stderr

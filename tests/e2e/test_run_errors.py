@@ -22,7 +22,7 @@ KEY = "sk-of-the-test"
 
 
 def run(sandbox: Sandbox, server: ModelServer, prompt: str = "hello") -> CompletedProcess[str]:
-    return sandbox.ohw("run", prompt, "--model", "openai/x", "--api-base", server.base_url, "--mode", "never")
+    return sandbox.agent("run", prompt, "--model", "openai/x", "--api-base", server.base_url, "--mode", "never")
 
 
 def recorded(sandbox: Sandbox) -> list[Event]:
@@ -82,7 +82,7 @@ def test_dollar_limit_pauses_the_run(sandbox: Sandbox):
     with ModelServer(steps) as server:
         price = "price = { input = 1000, output = 5000 }"
         file.write_text(f'[models.dear]\nmodel = "openai/x"\napi_base = "{server.base_url}"\n{price}\n')
-        done = sandbox.ohw("run", "hello", "--model", "dear", "--mode", "never", "--max-cost", "0.35")
+        done = sandbox.agent("run", "hello", "--model", "dear", "--mode", "never", "--max-cost", "0.35")
         assert done.returncode != 0
         assert "paused after $0.40 (max_cost $0.35); send a message to continue" in last_line(sandbox, done)
         assert len(server.requests) == 2

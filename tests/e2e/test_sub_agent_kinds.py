@@ -40,7 +40,7 @@ def tools_in(request: Request) -> dict[str, dict[str, Any]]:
 
 def run(sandbox: Sandbox, server: ModelServer, *more: str):
     arguments = ("--model", "openai/fake", "--api-base", server.base_url, "--mode", "never", "--json")
-    done = sandbox.ohw("run", "go", *arguments, *more, OPENAI_API_KEY="sk-of-the-test")
+    done = sandbox.agent("run", "go", *arguments, *more, OPENAI_API_KEY="sk-of-the-test")
     assert done.returncode == 0, done.stderr
     return done
 
@@ -79,7 +79,7 @@ def test_kind_of_a_trusted_project_uses_its_tools_prompt_and_saved_model(sandbox
         file = sandbox.locations.settings_file
         file.write_text(file.read_text().replace('calls = "text"', ""))
         define(sandbox, f"model: two\napi_base: http://127.0.0.1:1\napi_key: {KEYS['ONE_KEY']}")
-        done = sandbox.ohw("run", "go", "--model", "one", "--json", **KEYS)
+        done = sandbox.agent("run", "go", "--model", "one", "--json", **KEYS)
     assert done.returncode == 0, done.stderr
     assert {request.headers["Authorization"] for request in two.requests} == {"Bearer sk-second-secret"}
     assert "Run the tests twice." in two.requests[0].messages[0]["content"]

@@ -24,7 +24,7 @@ def test_headless_run_delegates_to_two_sub_agents(sandbox: Sandbox):
         "left": [bash(meet.format("l", "r")), finish("left is done")],
         "right": [bash(meet.format("r", "l")), finish("right is done")],
     }
-    done = sandbox.ohw("run", *work(sandbox, agents, "--mode", "never", "--json"))
+    done = sandbox.agent("run", *work(sandbox, agents, "--mode", "never", "--json"))
     assert done.returncode == 0, done.stderr
     events = [json.loads(line) for line in done.stdout.splitlines()]
     assert {event["agent"] for event in events if event["kind"] == "delegate_step"} == {"left", "right"}
@@ -36,7 +36,7 @@ def test_headless_run_delegates_to_two_sub_agents(sandbox: Sandbox):
 
 
 def test_headless_question_of_a_sub_agent_ends_the_run_and_is_answered_later(sandbox: Sandbox):
-    done = sandbox.ohw("run", *work(sandbox, WRITER))
+    done = sandbox.agent("run", *work(sandbox, WRITER))
     assert done.returncode == 3, done.stderr
     (own,) = [entry.id for entry in list_sessions(sandbox.locations) if not entry.parent]
     assert f"may execute_bash run for the sub-agent writer? Answer it with `ohw resume {own}`" in done.stderr
@@ -103,7 +103,7 @@ def test_sub_agents_processes_have_no_key_in_their_environment(sandbox: Sandbox)
     command = "env > env.txt; cat /proc/self/environ /proc/$PPID/environ | tr '\\0' '\\n' > raw.txt"
     agents = {"writer": [bash(command), finish("I wrote it.")]}
     sandbox.env |= {"OPENAI_API_KEY": "sk-of-the-test", "GITHUB_TOKEN": "ghp-of-the-test", "PLAIN_NAME": "plain"}
-    done = sandbox.ohw("run", *work(sandbox, agents, "--mode", "never"))
+    done = sandbox.agent("run", *work(sandbox, agents, "--mode", "never"))
     assert done.returncode == 0, done.stderr
     for name in ("env.txt", "raw.txt"):
         dumped = (sandbox.project / name).read_text()
@@ -115,7 +115,7 @@ def test_sub_agents_processes_have_no_key_in_their_environment(sandbox: Sandbox)
 
 def test_run_that_ends_with_several_questions_names_all(sandbox: Sandbox):
     agents = {name: [bash(f"touch {name}", "HIGH"), finish()] for name in ("left", "right")}
-    done = sandbox.ohw("run", *work(sandbox, agents))
+    done = sandbox.agent("run", *work(sandbox, agents))
     assert done.returncode == 3, done.stderr
     (own,) = [entry.id for entry in list_sessions(sandbox.locations) if not entry.parent]
     for name in agents:

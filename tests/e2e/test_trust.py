@@ -57,13 +57,13 @@ def test_damaged_list_of_trusted_directories_is_empty(sandbox: Sandbox, marker):
 
 def test_headless_run_in_an_untrusted_directory_reports_what_is_ignored(sandbox: Sandbox, marker):
     sandbox.env["OHW_MODEL"] = sandbox.script(finish())
-    done = sandbox.ohw("run", "go")
+    done = sandbox.agent("run", "go")
     assert done.returncode == 0
     assert f"the tools in {sandbox.project}/.ohw/tools are ignored: the directory is not trusted" in done.stderr
     assert f"the rules in {sandbox.project}/.ohw/rules.toml are ignored: the directory is not trusted" in done.stderr
     assert not marker.exists()
     agree(sandbox.locations, sandbox.project, fingerprint(sandbox.project))
-    assert "not trusted" not in sandbox.ohw("run", "go").stderr
+    assert "not trusted" not in sandbox.agent("run", "go").stderr
     assert marker.exists()
 
 
@@ -141,7 +141,7 @@ def test_imports_of_a_tool_leave_no_files_that_would_ask_again(sandbox: Sandbox)
     (tools / "own.py").write_text(IMPORTING.format(folder=str(tools)))
     (tools / "helper.py").write_text("def later():\n    import _more\n\n    return _more.x\n")
     agree(sandbox.locations, sandbox.project, fingerprint(sandbox.project))
-    done = sandbox.ohw("run", "go", "--model", sandbox.script(finish()))
+    done = sandbox.agent("run", "go", "--model", sandbox.script(finish()))
     assert done.returncode == 0, done.stderr
     assert not (tools / "__pycache__").exists()
     assert is_trusted(sandbox.project, agreed(sandbox.locations))

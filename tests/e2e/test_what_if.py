@@ -25,7 +25,7 @@ USER = ("-c", "user.name=a", "-c", "user.email=a@b.c")
 
 def went_on(sandbox: Sandbox, *words: str) -> tuple[str, Path]:
     """Run a session on from an event; return the id and the directory of the new future."""
-    done = sandbox.ohw("replay", *words, "--mode", "never")
+    done = sandbox.agent("replay", *words, "--mode", "never")
     assert done.returncode == 0, done.stderr
     return future_of(done.stderr)
 
@@ -48,7 +48,7 @@ def stopped_at_a_question(sandbox: Sandbox, *calls: Called) -> tuple[str, str]:
     """Run an agent that makes these calls at once, up to its first question; return the session and the question."""
     with ModelServer([Turn(calls=list(calls))]) as server:
         model = ("--model", "openai/fake", "--api-base", server.base_url, "--mode", "ask")
-        done = sandbox.ohw("run", "go", "--json", *model)
+        done = sandbox.agent("run", "go", "--json", *model)
     assert done.returncode == 3, done.stderr
     session = json.loads(done.stdout.splitlines()[0])["id"]
     return session, str(events(sandbox, session, "action_assessed")[0]["seq"])
@@ -58,7 +58,7 @@ def decided(sandbox: Sandbox, *words: str) -> tuple[CompletedProcess[str], list[
     """Decide an action in another future, whose model ends the run; return the run and the messages it was sent."""
     with ModelServer([finish_turn("Done.")]) as server:
         model = ("--model", "openai/fake", "--api-base", server.base_url, "--mode", "medium")
-        done = sandbox.ohw("replay", *words, *model)
+        done = sandbox.agent("replay", *words, *model)
         return done, next((each.messages for each in server.requests if each.body), [])
 
 
@@ -81,9 +81,9 @@ def test_same_message_has_its_image_and_the_limits_of_its_command(sandbox: Sandb
     define(sandbox, "look", "---\nallowed-tools: Read\n---\nLook at @a.png\n")
     with ModelServer([finish_turn("Looked.")]) as first, ModelServer([finish_turn("Seen.")]) as other:
         model = ("--model", "openai/fake", "--api-base")
-        assert sandbox.ohw("run", "/look", *model, first.base_url).returncode == 0
+        assert sandbox.agent("run", "/look", *model, first.base_url).returncode == 0
         message = sandbox.command("rewind", "--last").stdout.split()[0]
-        done = sandbox.ohw("replay", "--last", "--from", message, *model, other.base_url)
+        done = sandbox.agent("replay", "--last", "--from", message, *model, other.base_url)
     assert done.returncode == 0, done.stderr
     (before,), (again,) = ([each.messages for each in server.requests] for server in (first, other))
     assert again[-1]["content"] == before[-1]["content"]

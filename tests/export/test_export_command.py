@@ -19,7 +19,7 @@ from workbench.session.storage.store import Store
 
 def recorded(sandbox: Sandbox) -> str:
     model = sandbox.script(bash("echo made of <b>lines</b>"), finish("All **done**."))
-    assert sandbox.ohw("run", "Say <something>", "--model", model, "--mode", "never").returncode == 0
+    assert sandbox.agent("run", "Say <something>", "--model", model, "--mode", "never").returncode == 0
     (session,) = list_sessions(sandbox.locations)
     return session.id
 

@@ -36,7 +36,7 @@ def settings(sandbox: Sandbox, text: str) -> None:
 def run(sandbox: Sandbox, *turns: Turn, mode: str = "medium", **env: str):
     with ModelServer([*turns, finish_turn("Done.")]) as server:
         options = ("--model", "openai/x", "--api-base", server.base_url, "--mode", mode, "--json")
-        done = sandbox.ohw("run", "go", *options, **env)
+        done = sandbox.agent("run", "go", *options, **env)
         requests = server.requests
     return done, [json.loads(line) for line in done.stdout.splitlines()], requests
 

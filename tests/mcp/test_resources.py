@@ -60,7 +60,7 @@ def test_headless_run_reads_resources_mentioned_in_its_message(sandbox):
     sandbox.locations.settings_file.write_text("\n".join(["[mcpServers.fake]", *lines]))
     (sandbox.project / "plan.txt").write_text("the plan of the folder")
     model = sandbox.script({"tool": "finish", "arguments": {"message": "Done."}})
-    run = sandbox.ohw("run", "See @fake:note, @plan.txt and @nothing.", "--json", "--model", model)
+    run = sandbox.agent("run", "See @fake:note, @plan.txt and @nothing.", "--json", "--model", model)
     assert run.returncode == 0, run.stderr
     events = [json.loads(line) for line in run.stdout.splitlines()]
     (message,) = [event for event in events if event["kind"] == "user_message"]
