@@ -70,7 +70,7 @@ def test_each_task_ends_once_though_workers_and_the_client_are_killed(sandbox: S
             # By progress, not by time: on a slow machine, workers would be killed before they have started.
             chance, ended = random.Random(7), 0
             while not is_over.wait(chance.uniform(0.05, 0.4)):
-                if len(outcomes(sandbox)) < ended + 3:
+                if len(outcomes(sandbox)) < ended + 6:
                     continue
                 ended = len(outcomes(sandbox))
                 victim = cluster.workers.pop(chance.randrange(len(cluster.workers)))
