@@ -152,7 +152,7 @@ def test_screen_asks_for_trust_with_the_commands_and_shows_what_the_hooks_do(san
     screen.type("/hooks")
     screen.press("enter")
     screen.wait_for("before_action: ")
-    screen.wait_for("from ")
+    screen.wait_for("active · from")
     screen.press("escape")
     screen.wait_until(lambda text: "before_action: " not in text, "the page to close")
 
