@@ -118,6 +118,36 @@ def test_first_interrupt_finishes_what_runs_and_the_second_ends_it(sandbox: Sand
     assert len(sessions(sandbox)) == 4
 
 
+def test_attempts_of_a_killed_client_end_and_leave_their_workers_to_others(sandbox: Sandbox, tmp_path: Path):
+    slow = sandbox.script(SLOW, FINISH)
+    with dask_cluster(sandbox, tmp_path, 1) as cluster:
+        run = ["-o", "run", "--model", slow, "--scheduler", cluster.url]
+        with start_batch(sandbox, write_tasks(sandbox, task(1, mode="high")), *run) as client:
+            wait_for(lambda: _running(sandbox, "sleep 300"), "the command to run")
+            client.kill()
+        wait_for(lambda: not _running(sandbox, "sleep 300"), "the attempt to end")
+        assert sandbox.script(WRITE, FINISH) == slow  # the same file, with other turns
+        done = run_batch(sandbox, "--resume", *run)
+        assert done.returncode == 0, done.stderr
+        assert cluster.workers[0].poll() is None
+    assert [each.state for each in outcomes(sandbox).values()] == ["solved"]
+    assert len(sessions(sandbox)) == 1
+
+
+def test_attempts_end_with_the_scheduler(sandbox: Sandbox, tmp_path: Path):
+    slow = sandbox.script(SLOW, FINISH)
+    with dask_cluster(sandbox, tmp_path, 1) as cluster:
+        run = ["-o", "run", "--model", slow, "--scheduler", cluster.url]
+        with start_batch(sandbox, write_tasks(sandbox, task(1, mode="high")), *run) as client:
+            wait_for(lambda: _running(sandbox, "sleep 300"), "the command to run")
+            cluster.scheduler.kill()
+            wait_for(lambda: not _running(sandbox, "sleep 300"), "the attempt to end")
+            assert "continue with --resume" in client.communicate(timeout=100)[1]
+    sandbox.script(WRITE, FINISH)
+    assert run_batch(sandbox, "--resume", "-o", "run").returncode == 0
+    assert [each.state for each in outcomes(sandbox).values()] == ["solved"]
+
+
 def _running(sandbox: Sandbox, command: str) -> bool:
     return any(command in " ".join(each.cmdline()) for each in sandbox.processes())
 

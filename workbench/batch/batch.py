@@ -120,8 +120,8 @@ class BatchRun:
 
     def _start(self, attempt: TaskAttempt) -> None:
         self.running[attempt.key] = RunningAttempt(attempt, time.monotonic())
-        name = f"ohw-{self._name}-{attempt.key}"
-        future = self._cluster.submit(msgspec.json.encode(attempt), self._context, self._turns, name)
+        work = msgspec.json.encode(attempt)
+        future = self._cluster.submit(work, self._context, self._turns, self._name, attempt.key)
         future.add_done_callback(lambda done: self._ended.put((attempt, done)))
 
     def _next_outcome(self) -> AttemptOutcome | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -10,14 +11,27 @@ from typing import Any, Final
 
 import dask
 import distributed
-from distributed import Client, Future, LocalCluster, Lock, Security, Variable, Worker, get_client, get_worker
+from distributed import (
+    Client,
+    Future,
+    LocalCluster,
+    Lock,
+    Security,
+    Variable,
+    Worker,
+    WorkerPlugin,
+    get_client,
+    get_worker,
+)
+from distributed.utils import sync
 
 from workbench import __version__
-from workbench.batch.worker import end_attempts, forget_run, run_attempt, version_of_worker
+from workbench.batch.worker import end_attempts, end_unwanted, forget_run, run_attempt, version_of_worker
 from workbench.errors import WorkbenchError
 from workbench.text import first_line, visible
 
 _CONNECT_SECONDS: Final = 10
+_PREFIX: Final = "ohw-"
 _OPTIONS: Final = {
     "distributed.scheduler.allowed-failures": 10,
     "distributed.scheduler.work-stealing": False,
@@ -48,8 +62,9 @@ class Cluster:
         """How many attempts the workers run at the same time."""
         return sum(self._client.nthreads().values())
 
-    def submit(self, attempt: bytes, context: bytes, turns: Any, name: str) -> Future[bytes]:
-        """Hand out an attempt; the result of the future is the report. The name is unique in the cluster."""
+    def submit(self, attempt: bytes, context: bytes, turns: Any, client: str, key: str) -> Future[bytes]:
+        """Hand out an attempt of a client; the result of the future is the report."""
+        name = f"{_PREFIX}{client}-{key}"
         return self._client.submit(_run_attempt, attempt, context, turns, key=name, pure=False, retries=0)
 
     def end_attempts(self, client: str) -> None:
@@ -113,9 +128,39 @@ def existing_cluster(scheduler: str) -> Iterator[Cluster]:
 
 def _run_attempt(attempt: bytes, context: bytes, turns: SchedulerTurns | None) -> bytes:
     """Run an attempt on a worker; its session calls models in threads of its own, which do not know the worker."""
+    _watch_attempts(get_worker())
     if turns is not None:
         turns = turns.of_worker()
     return run_attempt(attempt, context, turns)
+
+
+class _UnwantedAttempts(WorkerPlugin):
+    """Ends attempts when the scheduler does not want their results any more, because their client is gone."""
+
+    name = "ohw-unwanted-attempts"
+
+    def transition(self, key: Any, start: str, finish: str, **_: Any) -> None:
+        """End the attempt whose task the scheduler releases while it runs; dask itself would let it run on."""
+        if (start, finish) == ("executing", "released") and isinstance(key, str) and key.startswith(_PREFIX):
+            client, _dash, attempt = key.removeprefix(_PREFIX).partition("-")
+            # A thread of its own: ending an attempt may take a moment, and this one serves the scheduler.
+            threading.Thread(target=end_unwanted, args=(client, attempt), daemon=True).start()
+
+    def teardown(self, worker: Worker) -> None:
+        """End all attempts when the worker ends, for example because its scheduler is gone."""
+        threading.Thread(target=end_unwanted, daemon=True).start()
+
+
+def _watch_attempts(worker: Worker) -> None:
+    """Let the attempts of a worker end when they are not wanted any more; called before each attempt."""
+    if _UnwantedAttempts.name in worker.plugins:
+        return
+
+    async def add() -> None:
+        if _UnwantedAttempts.name not in worker.plugins:
+            await worker.plugin_add(_UnwantedAttempts(), _UnwantedAttempts.name)
+
+    sync(worker.loop, add, callback_timeout=_CONNECT_SECONDS)
 
 
 class SchedulerTurns:

@@ -6,10 +6,10 @@ import logging
 import shutil
 import threading
 import time
-from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from typing import Final
 
 import msgspec
 
@@ -26,22 +26,24 @@ from workbench.processes.descendants import mark_descendants
 from workbench.text import first_line
 
 logger = logging.getLogger(__name__)
+_MOST_ENDED: Final = 1_000
+"""How many interrupted clients a process remembers that did not say that they have ended."""
 
 
 class _Interrupts:
-    """The attempts that run in this process, so that all can be ended at once."""
+    """The attempts that run in this process, so that they can be ended: those of a client at once, or one of them."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._running: defaultdict[str, set[Cancel]] = defaultdict(set)
-        self._ended: set[str] = set()
+        self._running: dict[Cancel, tuple[str, str]] = {}
+        self._ended: dict[str, None] = {}
 
     @contextmanager
-    def running(self, client: str) -> Iterator[Cancel]:
+    def running(self, client: str, key: str) -> Iterator[Cancel]:
         """Yield the flag that ends an attempt; it is set at once if those of the client were ended before."""
         cancel = Cancel()
         with self._lock:
-            self._running[client].add(cancel)
+            self._running[cancel] = client, key
             is_ended = client in self._ended
         if is_ended:
             cancel.set()
@@ -49,15 +51,31 @@ class _Interrupts:
             yield cancel
         finally:
             with self._lock:
-                self._running[client].discard(cancel)
+                del self._running[cancel]
 
     def end(self, client: str) -> None:
         """End all attempts of a client, now and later."""
         with self._lock:
-            self._ended.add(client)
-            cancels = list(self._running[client])
+            self._ended[client] = None
+            if len(self._ended) > _MOST_ENDED:
+                del self._ended[next(iter(self._ended))]
+        self.end_running(client)
+
+    def end_running(self, client: str = "", key: str = "") -> None:
+        """End the attempts that run now: all, those of a client, or one of them."""
+        with self._lock:
+            cancels = [cancel for cancel, names in self._running.items() if _fits(names, (client, key))]
         for cancel in cancels:
             cancel.set()
+
+    def forget(self, client: str) -> None:
+        """Forget a client, which starts no attempts any more."""
+        with self._lock:
+            self._ended.pop(client, None)
+
+
+def _fits(names: tuple[str, str], pattern: tuple[str, str]) -> bool:
+    return all(each in ("", name) for name, each in zip(names, pattern, strict=True))
 
 
 _interrupts = _Interrupts()
@@ -80,6 +98,11 @@ def end_attempts(client: str) -> None:
     _interrupts.end(client)
 
 
+def end_unwanted(client: str = "", key: str = "") -> None:
+    """Interrupt the attempts in this process whose results nobody waits for: all, those of a client, or one of them."""
+    _interrupts.end_running(client, key)
+
+
 def run_attempt(attempt: bytes, context: bytes, turns: Turns | None = None) -> bytes:
     """Run an attempt and return the report; all of them are encoded, so that no other version can misread them.
 
@@ -93,7 +116,7 @@ def run_attempt(attempt: bytes, context: bytes, turns: Turns | None = None) -> b
         work.task.validate()
         if shared.version != __version__:
             raise WorkbenchError(f"this worker has ohw {__version__}, the run was started by {shared.version}")
-        with _interrupts.running(shared.client) as cancel, AttemptFiles.locked(shared, work, cancel) as files:
+        with _interrupts.running(shared.client, work.key) as cancel, AttemptFiles.locked(shared, work, cancel) as files:
             if files is not None:
                 report = files.earlier_report() or AttemptRunner(work, shared, files, cancel, turns).run()
             else:
@@ -111,5 +134,7 @@ def _ended(attempt: TaskAttempt, ending: Ending, detail: str, began: float) -> R
 
 
 def forget_run(context: bytes) -> None:
-    """Delete what killed attempts of a run have left on this machine."""
-    shutil.rmtree(msgspec.json.decode(context, type=RunContext).local_data, ignore_errors=True)
+    """Delete what killed attempts of a run have left on this machine, and forget its client."""
+    shared = msgspec.json.decode(context, type=RunContext)
+    _interrupts.forget(shared.client)
+    shutil.rmtree(shared.local_data, ignore_errors=True)
