@@ -149,7 +149,11 @@ def test_attempts_end_with_the_scheduler(sandbox: Sandbox, tmp_path: Path):
 
 
 def _running(sandbox: Sandbox, command: str) -> bool:
-    return any(command in " ".join(each.cmdline()) for each in sandbox.processes())
+    for each in sandbox.processes():
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if command in " ".join(each.cmdline()):
+                return True
+    return False
 
 
 def _line(client: subprocess.Popen[str]) -> str:
