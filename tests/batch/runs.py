@@ -6,7 +6,7 @@ import contextlib
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +35,20 @@ def task(number: int, **fields: Any) -> dict[str, Any]:
     return {"id": f"t{number}", "prompt": "Make the file.", "check": CHECK, "mode": "edits", **fields}
 
 
-def start_batch(sandbox: Sandbox, *arguments: str, **env: str) -> subprocess.Popen[str]:
+class BatchClient(subprocess.Popen[str]):
+    """The process of `ohw batch`; a test that fails kills it instead of waiting for its end."""
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: Any) -> None:
+        if kind is not None:
+            self.kill()
+        super().__exit__(kind, *rest)
+
+
+def start_batch(sandbox: Sandbox, *arguments: str, **env: str) -> BatchClient:
     """Start `ohw batch` without a sandbox, which the tests of the sandbox prove, in the project's directory."""
     words = [sys.executable, "-m", "workbench", "batch", "--sandbox", "off", *arguments]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen(words, cwd=sandbox.project, env={**sandbox.env, **QUICK, **env}, **pipes)
+    return BatchClient(words, cwd=sandbox.project, env={**sandbox.env, **QUICK, **env}, **pipes)
 
 
 def run_batch(sandbox: Sandbox, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
@@ -78,17 +87,17 @@ class DaskCluster:
         wait_for(lambda: self._file.exists() and self._file.read_text().strip().endswith("}"), "the scheduler")
         return str(json.loads(self._file.read_text())["address"])
 
-    def add_worker(self) -> None:
-        """Start a worker that runs one attempt at a time."""
+    def add_worker(self, *wrapper: str, **env: str) -> None:
+        """Start a worker that runs one attempt at a time, in another program if `wrapper` names one."""
         words = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(self._directory)]
-        self.workers.append(self._start("worker", *words))
+        self.workers.append(self._start("worker", *words, wrapper=wrapper, **env))
 
-    def _start(self, kind: str, *words: str) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "dask", kind, "--scheduler-file", str(self._file), *words]
+    def _start(self, kind: str, *words: str, wrapper: Sequence[str] = (), **more: str) -> subprocess.Popen[bytes]:
+        command = [*wrapper, sys.executable, "-m", "dask", kind, "--scheduler-file", str(self._file), *words]
         log = (self._directory / f"{kind}.log").open("ab")
         with log:
             # The tests kill workers faster than dask, for which a task is to blame after three of them, expects.
-            env = {**self._sandbox.env, **QUICK, "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "30"}
+            env = {**self._sandbox.env, **QUICK, "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "30", **more}
             return subprocess.Popen(command, cwd=self._directory, env=env, stdout=log, stderr=log)
 
     def close(self) -> None:

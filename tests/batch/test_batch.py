@@ -12,6 +12,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import psutil
@@ -264,12 +265,8 @@ def test_no_other_process_can_connect_to_the_workers_on_this_machine(sandbox: Sa
     tasks = write_tasks(sandbox, task(1, mode="high"))
     with start_batch(sandbox, tasks, "-o", "run", "--model", sandbox.script(SLOW, FINISH)) as client:
         wait_for(lambda: _running(sandbox, "sleep 300"), "the command to run")
-        listening = [
-            each.laddr
-            for process in (psutil.Process(client.pid), *psutil.Process(client.pid).children(recursive=True))
-            for each in process.net_connections("tcp")
-            if each.status == psutil.CONN_LISTEN
-        ]
+        processes = (psutil.Process(client.pid), *psutil.Process(client.pid).children(recursive=True))
+        listening = [each for process in processes for each in _listening(process)]
         assert {each.ip for each in listening} == {"127.0.0.1"}
         assert not [each for each in listening if b"200 OK" in _page_of(each.port)]
         with ThreadPoolExecutor() as pool:
@@ -278,6 +275,13 @@ def test_no_other_process_can_connect_to_the_workers_on_this_machine(sandbox: Sa
             client.send_signal(signal.SIGINT)
             time.sleep(0.5)
         assert client.wait(60) == 130
+
+
+def _listening(process: psutil.Process) -> list[Any]:
+    """Return the addresses at which a process listens; none if it has ended."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return [each.laddr for each in process.net_connections("tcp") if each.status == psutil.CONN_LISTEN]
+    return []
 
 
 def _can_connect(port: int) -> bool:

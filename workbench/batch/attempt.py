@@ -22,13 +22,24 @@ BROKEN: Final[frozenset[Ending]] = frozenset({"stuck", "error", "workspace", "se
 _UNSAFE: Final = lazy_pattern(r"[^A-Za-z0-9._-]+")
 
 
-class TaskAttempt(msgspec.Struct, frozen=True):
+class WorkspaceOrigin(msgspec.Struct, frozen=True):
+    """Where a worker that is not on the client's machine gets a workspace of that machine."""
+
+    identity: str
+    """The inode and the time of the last change: equal on a worker only if the path leads to the same there."""
+    archive: str
+    """The name of its archive."""
+
+
+class TaskAttempt(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a worker needs to know to run one attempt."""
 
     task: TaskSpec
     model: str
     number: int
     """Counts from 1 for each task and model."""
+    origin: WorkspaceOrigin | None = None
+    """Set if the workspace is a path on the client's machine, and the worker may be on another one."""
 
     @property
     def key(self) -> str:

@@ -19,6 +19,7 @@ from workbench.files.state_files import replace_file
 from workbench.lazy_pattern import lazy_pattern
 from workbench.llm.model import Cancel
 from workbench.session.session_names import SUFFIX
+from workbench.text import visible_path
 
 _OUTCOME: Final = "outcome.json"
 _LOCK: Final = "lock"
@@ -45,6 +46,10 @@ class RunContext(msgspec.Struct, frozen=True):
     version: str = __version__
     answer_seconds: float = 0.0
     """How long a question waits for the user if no one has the attempt open."""
+    shared: str = ""
+    """A directory that the client and all workers see, for archives of workspaces and what attempts leave behind."""
+    settings: dict[str, Any] = {}
+    """The settings of the client's user that are not for one machine, without secrets."""
     client: str = ""
     """A name for the client: attempts of an interrupted one end, and those of a later one for the same run start."""
 
@@ -52,6 +57,16 @@ class RunContext(msgspec.Struct, frozen=True):
     def local_data(self) -> Path:
         """The directory of the run's sessions on this machine while they run."""
         return running_data(Locations.from_environment(), self.nonce)
+
+    @property
+    def shared_run(self) -> Path | None:
+        """The directory of the run in the shared directory, if there is one."""
+        return Path(self.shared) / f"ohw-batch-{self.nonce}" if self.shared else None
+
+    @property
+    def archives(self) -> list[Path]:
+        """The directories in which archives of workspaces are on this worker."""
+        return [each / "archives" for each in (self.shared_run, self.local_data) if each is not None]
 
 
 class Report(msgspec.Struct, frozen=True):
@@ -62,6 +77,10 @@ class Report(msgspec.Struct, frozen=True):
 
     outcome: AttemptOutcome
     files: Mapping[str, bytes] = {}
+    is_in_shared: bool = False
+    """Whether the files are in the shared directory."""
+    missing_archive: str = ""
+    """The archive of its workspace that the worker lacks; the attempt has not started."""
 
     def check(self, attempt: TaskAttempt) -> None:
         """Raise WorkbenchError if this is not about the attempt, or names files that are not the attempt's.
@@ -85,8 +104,9 @@ class AttemptFiles:
     repetition.
     """
 
-    def __init__(self, run: Path, attempt: TaskAttempt, *, is_shared: bool) -> None:
+    def __init__(self, run: Path, attempt: TaskAttempt, *, is_shared: bool, is_in_shared: bool = False) -> None:
         self._run = run
+        self._is_in_shared = is_in_shared
         self._is_shared = is_shared
         self._attempt = attempt
         self._relative = f"attempts/{attempt.key}"
@@ -96,11 +116,17 @@ class AttemptFiles:
     @contextmanager
     def locked(cls, context: RunContext, attempt: TaskAttempt, cancel: Cancel) -> Iterator[AttemptFiles | None]:
         """Yield the files of an attempt once no other process runs it, or None if it is canceled before. Raises
-        OSError.
+        OSError, and WorkbenchError if the worker does not see the shared directory.
         """
-        run = Path(context.directory)
+        run, shared = Path(context.directory), context.shared_run
         is_shared = context.nonce.encode() in _content(run / "run.json")
-        files = cls(run if is_shared else context.local_data / "run", attempt, is_shared=is_shared)
+        if shared is not None and not is_shared:
+            if context.nonce.encode() not in _content(shared / "run.json"):
+                raise WorkbenchError(f"this worker does not see {visible_path(context.shared)}, which --shared names")
+            run, is_shared = shared, True
+        is_in_shared = is_shared and run == shared
+        run = run if is_shared else context.local_data / "run"
+        files = cls(run, attempt, is_shared=is_shared, is_in_shared=is_in_shared)
         files.directory.mkdir(parents=True, exist_ok=True)
         # The lock of a directory that is deleted afterwards is beside it: nobody may wait for a file that is gone.
         lock = files.path(_LOCK) if is_shared else files.directory.with_suffix(".lock")
@@ -126,9 +152,10 @@ class AttemptFiles:
         """Return the report of this attempt if it has ended, but its client was lost before it learned of that."""
         raw = _content(self.path(_OUTCOME))
         try:
-            report = Report(msgspec.json.decode(raw, type=AttemptOutcome)) if raw else None
-            if report is not None:
-                report.check(self._attempt)
+            if not raw:
+                return None
+            report = Report(msgspec.json.decode(raw, type=AttemptOutcome), is_in_shared=self._is_in_shared)
+            report.check(self._attempt)
         except (msgspec.MsgspecError, WorkbenchError):
             return None
         return report
@@ -158,13 +185,47 @@ class AttemptFiles:
                 shutil.move(session, private_directory(self._run / "sessions") / session.name)
             if outcome.ending != "interrupted":
                 replace_file(self.path(_OUTCOME), msgspec.json.encode(outcome))
-            return Report(outcome)
+            return Report(outcome, is_in_shared=self._is_in_shared)
         entries = [each for each in self.directory.iterdir() if each.name not in (_LOCK, _NOTE)]
         files = {self.relative(each.name): each.read_bytes() for each in entries}
         if session is not None:
             files[f"sessions/{session.name}"] = session.read_bytes()
             session.unlink()
         return Report(outcome, files)
+
+
+def create_shared_run(context: RunContext) -> None:
+    """Create the directory of the run in the shared directory, if there is one. Raises WorkbenchError."""
+    directory = context.shared_run
+    if directory is None:
+        return
+    try:
+        private_directory(directory)
+        replace_file(directory / "run.json", msgspec.json.encode({"nonce": context.nonce}))
+    except OSError as error:
+        where = visible_path(context.shared)
+        raise WorkbenchError(f"{where}, which --shared names, cannot be used: {error.strerror or error}") from None
+
+
+def forget_shared_run(context: RunContext) -> None:
+    """Delete what the run has in the shared directory; all of it that matters has been moved."""
+    if context.shared_run is not None:
+        shutil.rmtree(context.shared_run, ignore_errors=True)
+    shutil.rmtree(Path(context.directory) / "archives", ignore_errors=True)
+
+
+def move_files(attempt: TaskAttempt, outcome: AttemptOutcome, source: Path, target: Path) -> None:
+    """Move what an attempt left in one directory of the run to another. Raises OSError.
+
+    Only regular files are moved, because a link could lead to any file of this machine.
+    """
+    own = f"attempts/{attempt.key}"
+    names = [f"{own}/{each.name}" for each in (source / own).iterdir() if each.name not in (_LOCK, _NOTE)]
+    names += [f"sessions/{outcome.session}{SUFFIX}"] if outcome.session else []
+    for name in names:
+        if (source / name).is_file() and not (source / name).is_symlink():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.move(source / name, target / name)
 
 
 def forget_files(directory: Path) -> None:

@@ -59,13 +59,17 @@ class AttemptRunner:
         files: AttemptFiles,
         cancel: Cancel,
         turns: Turns | None = None,
+        *,
+        archive: Path | None = None,
     ) -> None:
+        """With `archive`, the workspace is unpacked from there; `turns` limits the rate of model calls."""
         self._attempt = attempt
         self._task = attempt.task
         self._context = context
         self._files = files
         self._cancel = cancel
         self._turns = turns
+        self._archive = archive
         self._locations = replace(Locations.from_environment(), data=context.local_data)
         self._spending = Spending()
         self._wait = AnswerWait(context.answer_seconds, files.note_question)
@@ -81,7 +85,8 @@ class AttemptRunner:
     def run(self) -> Report:
         """Run the attempt and return the report. Raises WorkbenchError or OSError if the worker itself fails."""
         # The checks of the tasks are in there, and what other attempts have changed.
-        hide_directory(self._run_directory)
+        for directory in filter(None, (self._run_directory, self._context.shared_run)):
+            hide_directory(directory)
         with ExitStack() as resources:
             ending, detail = self._run(resources)
         if self._patch:
@@ -90,7 +95,7 @@ class AttemptRunner:
 
     def _run(self, resources: ExitStack) -> tuple[Ending, str]:
         try:
-            copy = make_workspace(self._locations, self._task, self._workspace_name, self._run_directory)
+            copy = make_workspace(self._locations, self._task, self._workspace_name, self._run_directory, self._archive)
         except NoWorkspace as error:
             return "workspace", str(error)
         self._workspace = copy.directory
@@ -166,7 +171,7 @@ class AttemptRunner:
             "container": {"image": task.image} if task.image else None,
         }
         flags = {**self._context.flags, **{name: value for name, value in own.items() if value is not None}}
-        settings = load_settings(self._locations, _VARIABLES, **flags)
+        settings = load_settings(self._locations, _VARIABLES, also_written=self._context.settings, **flags)
         if may_leave_unasked(settings):
             raise UsageError(f"the mode {NEVER} needs an image, or a sandbox that is not optional")
         return settings

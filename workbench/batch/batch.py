@@ -6,20 +6,29 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Final
 
 import msgspec
+from distributed import Future
 
 from workbench.batch.attempt import AttemptOutcome, TaskAttempt
-from workbench.batch.attempt_files import Report, RunContext
-from workbench.batch.cluster import Cluster, SchedulerTurns, is_lost
+from workbench.batch.attempt_files import Report, RunContext, create_shared_run, forget_shared_run, move_files
+from workbench.batch.cluster import AttemptName, Cluster, SchedulerTurns, is_lost
 from workbench.batch.progress import RunningAttempt
 from workbench.batch.results import Results
 from workbench.batch.run_directory import RunDirectory
+from workbench.batch.workspace_archives import origin_of
+from workbench.batch.workspace_sender import SentArchive, WorkspaceSender
 from workbench.errors import WorkbenchError
-from workbench.text import first_line
+from workbench.text import first_line, visible_path
 
+_MOST_TIMES: Final = 5
+"""How often an attempt is handed out again because its worker lacked the workspace."""
+_MOST_AT_ONCE: Final = 50
+"""The most reports that are in memory at a time."""
 _POLL: Final = 0.5
 """Seconds between two looks at how many workers there are."""
 
@@ -52,8 +61,10 @@ class BatchRun:
         self._has_workers = True
         self._slots, self._counted = 0, float("-inf")
         self._name = context.client
+        self._shared_context = context
         self._context = msgspec.json.encode(context)
-        self._ended: queue.SimpleQueue[tuple[TaskAttempt, Any]] = queue.SimpleQueue()
+        self._sender = WorkspaceSender(cluster, context)
+        self._ended: queue.SimpleQueue[tuple[TaskAttempt, Future[bytes] | SentArchive]] = queue.SimpleQueue()
         self._is_stopped = threading.Event()
         self.running: dict[str, RunningAttempt] = {}
         """The attempts that were handed out, by their keys."""
@@ -71,17 +82,26 @@ class BatchRun:
         if self._turns is not None:
             self._turns.begin()
         self._cluster.check_versions()
+        create_shared_run(self._shared_context)
         waiting = deque(attempts)
         while waiting or self.running:
             self._start_some(waiting, results)
             if not self.running and (self._is_stopped.is_set() or self._is_too_expensive):
                 break
-            outcome = self._next_outcome()
-            if outcome is not None:
-                self.cost += outcome.cost
-                results.add(outcome)
-                on_outcome(outcome)
+            self._collect(results, on_outcome)
         self._cluster.forget_run(self._context)
+        forget_shared_run(self._shared_context)
+
+    def _collect(self, results: Results, on_outcome: Callable[[AttemptOutcome], None]) -> None:
+        """Wait for attempts to end, and store the outcomes of those that have ended meanwhile, all at once."""
+        outcomes: list[AttemptOutcome] = []
+        try:
+            outcomes.extend(self._next_outcomes())
+        finally:
+            results.add(*outcomes)
+            for outcome in outcomes:
+                self.cost += outcome.cost
+                on_outcome(outcome)
 
     def stop(self) -> None:
         """Start no more attempts; those that run are finished."""
@@ -98,13 +118,16 @@ class BatchRun:
 
     def _start_some(self, waiting: deque[TaskAttempt], results: Results) -> None:
         """Hand out as many attempts as may run now."""
+        attempts: dict[AttemptName, TaskAttempt] = {}
         while waiting and self._may_start():
             attempt = waiting.popleft()
             earlier = results.outcome_of(attempt.names)
             if earlier is not None:
                 results.remove(attempt.names)
                 self._directory.forget(attempt.key, earlier)
-            self._start(attempt)
+            attempts[self._register(attempt)] = attempt
+        if attempts:
+            self._start(attempts)
 
     def _may_start(self) -> bool:
         if self._is_stopped.is_set() or self._is_too_expensive:
@@ -118,21 +141,65 @@ class BatchRun:
             self._notify("there are workers again" if slots else "there is no worker; waiting for one")
         return len(self.running) < (min(slots, self._max_parallel) if self._max_parallel else slots)
 
-    def _start(self, attempt: TaskAttempt) -> None:
-        self.running[attempt.key] = RunningAttempt(attempt, time.monotonic())
-        work = msgspec.json.encode(attempt)
-        future = self._cluster.submit(work, self._context, self._turns, self._name, attempt.key)
-        future.add_done_callback(lambda done: self._ended.put((attempt, done)))
+    def _register(self, attempt: TaskAttempt) -> AttemptName:
+        """Count an attempt as running, and return the name under which it is handed out."""
+        earlier = self.running.get(attempt.key)
+        if earlier is None:
+            self.running[attempt.key] = RunningAttempt(attempt, time.monotonic())
+        else:
+            self.running[attempt.key] = RunningAttempt(attempt, earlier.since, earlier.number + 1)
+        return AttemptName(self._name, attempt.key, self.running[attempt.key].number)
 
-    def _next_outcome(self) -> AttemptOutcome | None:
-        """Wait for the next attempt to end, and return its outcome; None if none ended for a moment."""
-        try:
-            attempt, future = self._ended.get(timeout=_POLL)
-        except queue.Empty:
+    def _start(self, attempts: Mapping[AttemptName, TaskAttempt], worker: str = "") -> None:
+        """Hand out attempts, to this worker if it can run them."""
+        work = {name: msgspec.json.encode(self._for_worker(attempt)) for name, attempt in attempts.items()}
+        for name, future in self._cluster.submit(work, self._context, self._turns, worker).items():
+            future.add_done_callback(partial(self._on_end, attempts[name]))
+
+    def _for_worker(self, attempt: TaskAttempt) -> TaskAttempt:
+        if not self._cluster.is_elsewhere:
+            return attempt
+        return msgspec.structs.replace(attempt, origin=origin_of(attempt.task))
+
+    def _on_end(self, attempt: TaskAttempt, ended: Future[bytes] | SentArchive) -> None:
+        """Note that an attempt has ended, or that its worker has got the workspace; called in other threads."""
+        self._ended.put((attempt, ended))
+
+    def _next_outcomes(self) -> Iterator[AttemptOutcome]:
+        """Wait for attempts to end, and yield the outcomes of those that have; none if none ended for a moment."""
+        ended = []
+        with suppress(queue.Empty):
+            ended.append(self._ended.get(timeout=_POLL))
+            while len(ended) < _MOST_AT_ONCE:
+                ended.append(self._ended.get_nowait())
+        finished = {each.key: each for _, each in ended if isinstance(each, Future) and each.status == "finished"}
+        reports = dict(zip(finished, self._cluster.results(list(finished.values())), strict=True)) if finished else {}
+        for attempt, each in ended:
+            if isinstance(each, SentArchive):
+                outcome = self._sent(attempt, each)
+            elif each.key in reports:
+                outcome = self._reported(attempt, each, msgspec.json.decode(reports[each.key], type=Report))
+            else:
+                outcome = self._failed(attempt, each)
+            if outcome is not None:
+                del self.running[attempt.key]
+                yield outcome
+
+    def _sent(self, attempt: TaskAttempt, sent: SentArchive) -> AttemptOutcome | None:
+        """Hand out an attempt again whose worker has got the workspace; return its outcome if that was not possible."""
+        if sent.problem or self._is_stopped.is_set():
+            return AttemptOutcome(*attempt.names, "workspace" if sent.problem else "interrupted", sent.problem)
+        self._start({self._register(attempt): attempt}, sent.worker)
+        return None
+
+    def _reported(self, attempt: TaskAttempt, future: Future[bytes], report: Report) -> AttemptOutcome | None:
+        if report.missing_archive and self.running[attempt.key].number <= _MOST_TIMES:
+            self._sender.send(attempt, future, partial(self._on_end, attempt))
             return None
-        del self.running[attempt.key]
-        if future.status == "finished":
-            return self._stored(attempt, msgspec.json.decode(future.result(), type=Report))
+        return self._stored(attempt, report)
+
+    def _failed(self, attempt: TaskAttempt, future: Future[bytes]) -> AttemptOutcome:
+        """Return the outcome of an attempt that has no report. Raises WorkbenchError unless its workers were lost."""
         if future.status != "error":
             raise WorkbenchError("the scheduler was lost; continue with --resume once there is one")
         error = future.exception()
@@ -145,11 +212,16 @@ class BatchRun:
         report.check(attempt)
         if not self._directory.exists:
             raise WorkbenchError(f"{self._directory.path} is gone; what has ended since then is not stored")
-        for name, content in report.files.items():
-            path = self._directory.path / name
-            try:
+        shared = self._shared_context.shared_run
+        name = ""
+        try:
+            for name, content in report.files.items():
+                path = self._directory.path / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(content)
-            except OSError as error:
-                raise WorkbenchError(f"{name} cannot be written: {error.strerror or error}") from None
+            if report.is_in_shared and shared is not None:
+                name = f"what {attempt.key} left in {visible_path(str(shared))}"
+                move_files(attempt, report.outcome, shared, self._directory.path)
+        except OSError as error:
+            raise WorkbenchError(f"{name} cannot be stored: {error.strerror or error}") from None
         return report.outcome

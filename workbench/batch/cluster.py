@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, Final, TypeVar
 
 import dask
 import distributed
+import msgspec
 from distributed import (
     Client,
     Future,
@@ -30,6 +31,7 @@ from workbench.batch.worker import end_attempts, end_unwanted, forget_run, run_a
 from workbench.errors import WorkbenchError
 from workbench.text import first_line, visible
 
+T = TypeVar("T")
 _CONNECT_SECONDS: Final = 10
 _PREFIX: Final = "ohw-"
 _OPTIONS: Final = {
@@ -51,21 +53,75 @@ server shows anything.
 """
 
 
+class AttemptName(msgspec.Struct, frozen=True):
+    """The name of an attempt that was handed out; no other one in the cluster has it."""
+
+    client: str
+    key: str
+    number: int = 1
+    """How often the attempt was handed out."""
+
+    def __str__(self) -> str:
+        return f"{_PREFIX}{self.client}-{self.key}+{self.number}"
+
+    @classmethod
+    def parse(cls, text: str) -> AttemptName:
+        """Return the name whose text this is."""
+        client, _, rest = text.removeprefix(_PREFIX).partition("-")
+        key, _, number = rest.rpartition("+")
+        return cls(client, key, int(number))
+
+
 class Cluster:
     """The workers, as the client of a run uses them; each runs as many attempts at a time as it has threads."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, *, is_elsewhere: bool = False) -> None:
         self._client = client
+        self.is_elsewhere = is_elsewhere
+        """Whether workers may be on other machines."""
 
     @property
     def slots(self) -> int:
         """How many attempts the workers run at the same time."""
         return sum(self._client.nthreads().values())
 
-    def submit(self, attempt: bytes, context: bytes, turns: Any, client: str, key: str) -> Future[bytes]:
-        """Hand out an attempt of a client; the result of the future is the report."""
-        name = f"{_PREFIX}{client}-{key}"
-        return self._client.submit(_run_attempt, attempt, context, turns, key=name, pure=False, retries=0)
+    def submit(
+        self, attempts: Mapping[AttemptName, bytes], context: bytes, turns: Any, worker: str = ""
+    ) -> Mapping[AttemptName, Future[bytes]]:
+        """Hand out attempts, to this worker if it can run them; the results of the futures are the reports.
+
+        All of them are one message to the scheduler, which takes a fraction of its time for many.
+        """
+        where: dict[str, Any] = {"workers": [worker], "allow_other_workers": True} if worker else {}
+        futures = self._client.map(
+            _run_attempt,
+            list(attempts.values()),
+            key=list(map(str, attempts)),
+            pure=False,
+            retries=0,
+            context=context,
+            turns=turns,
+            **where,
+        )
+        return dict(zip(attempts, futures, strict=True))
+
+    def results(self, futures: Sequence[Future[bytes]]) -> Sequence[bytes]:
+        """Return the results of finished futures, with one message to the scheduler for all."""
+        results: Sequence[bytes] = self._client.gather(list(futures))
+        return results
+
+    def worker_of(self, future: Future[bytes]) -> str:
+        """Return the worker that has a result; empty if it was lost."""
+        workers = self._client.who_has([future]).get(future.key, ())
+        return next(iter(workers), "")
+
+    def call(self, worker: str, function: Callable[..., T], *arguments: Any, **options: Any) -> T | None:
+        """Call a function in the process of a worker and return its result; None if the worker is lost."""
+        with suppress(OSError, ValueError):
+            results = self._client.run(function, *arguments, workers=[worker], on_error="ignore", **options)
+            answer: T | None = results.get(worker)
+            return answer
+        return None
 
     def end_attempts(self, client: str) -> None:
         """Interrupt the attempts of a client on all workers."""
@@ -123,7 +179,7 @@ def existing_cluster(scheduler: str) -> Iterator[Cluster]:
             where = visible(scheduler, lines=False)
             raise WorkbenchError(f"there is no scheduler at {where}: {first_line(str(error), 200)}") from None
         with client:
-            yield Cluster(client)
+            yield Cluster(client, is_elsewhere=True)
 
 
 def _run_attempt(attempt: bytes, context: bytes, turns: SchedulerTurns | None) -> bytes:
@@ -142,9 +198,9 @@ class _UnwantedAttempts(WorkerPlugin):
     def transition(self, key: Any, start: str, finish: str, **_: Any) -> None:
         """End the attempt whose task the scheduler releases while it runs; dask itself would let it run on."""
         if (start, finish) == ("executing", "released") and isinstance(key, str) and key.startswith(_PREFIX):
-            client, _dash, attempt = key.removeprefix(_PREFIX).partition("-")
+            name = AttemptName.parse(key)
             # A thread of its own: ending an attempt may take a moment, and this one serves the scheduler.
-            threading.Thread(target=end_unwanted, args=(client, attempt), daemon=True).start()
+            threading.Thread(target=end_unwanted, args=(name.client, name.key), daemon=True).start()
 
     def teardown(self, worker: Worker) -> None:
         """End all attempts when the worker ends, for example because its scheduler is gone."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections import Counter
+from array import array
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
@@ -26,6 +27,8 @@ class RunningAttempt(msgspec.Struct, frozen=True):
 
     attempt: TaskAttempt
     since: float
+    number: int = 1
+    """How often it was handed out: again once its worker has got the workspace."""
 
 
 def outcome_line(outcome: AttemptOutcome, *, as_json: bool) -> str:
@@ -57,19 +60,22 @@ class Progress:
         self._running = running
         self._clock = clock
         self._began = clock()
-        self._outcomes: list[AttemptOutcome] = []
+        self._durations = array("d")
+        self._failures: deque[AttemptOutcome] = deque(maxlen=_ROWS)
         self._states: Counter[str] = Counter()
         self._cost = 0.0
 
     def add(self, outcome: AttemptOutcome) -> None:
         """Count an attempt that has ended."""
-        self._outcomes.append(outcome)
+        self._durations.append(outcome.total_seconds)
+        if outcome.state not in GOOD:
+            self._failures.append(outcome)
         self._states[outcome.state] += 1
         self._cost += outcome.cost
 
     def lines(self, width: int) -> list[str]:
         """Return the view, at most `width` cells wide."""
-        done = len(self._outcomes)
+        done = len(self._durations)
         states = " · ".join(f"{count} {state}" for state, count in self._states.most_common())
         head = f"{progress_bar(done, self._total)}  {done} of {self._total}   {states}   ${self._cost:.2f}"
         lines = [head, self._pace(), *self._running_lines(), *self._failure_lines()]
@@ -77,9 +83,8 @@ class Progress:
 
     def _pace(self) -> str:
         """Return the time so far, the rate, and how long the rest may take."""
-        durations = [each.total_seconds for each in self._outcomes]
-        remaining = self._total - len(durations)
-        return " · ".join(pace_of(durations, self._clock() - self._began, remaining, len(self._running)).parts)
+        remaining = self._total - len(self._durations)
+        return " · ".join(pace_of(self._durations, self._clock() - self._began, remaining, len(self._running)).parts)
 
     def _running_lines(self) -> Iterator[str]:
         """Yield the attempts that have been running longest."""
@@ -93,8 +98,7 @@ class Progress:
 
     def _failure_lines(self) -> Iterator[str]:
         """Yield the newest attempts that did not succeed, the latest first."""
-        failures = [each for each in self._outcomes if each.state not in GOOD]
-        for each in failures[: -_ROWS - 1 : -1]:
+        for each in reversed(list(self._failures)):
             mark, words = state_sign(each.state), (f"{each.task} #{each.attempt}", each.detail, each.model)
             # The reason comes before the model, whose name may be long, because the line may be cut.
             yield visible(f"{mark} {each.state:<9} {'   '.join(filter(None, words))}", lines=False)

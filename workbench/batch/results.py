@@ -35,7 +35,7 @@ _TICK_NS: Final = 1_000_000_000
 
 
 class Results:
-    """Stores outcomes, each in a transaction of its own that is on the disk when `add` returns."""
+    """Stores outcomes, which are on the disk when `add` returns: one transaction for all that have come meanwhile."""
 
     def __init__(self, path: Path) -> None:
         """Open or create the database. Raises WorkbenchError."""
@@ -48,11 +48,15 @@ class Results:
         except sqlite3.Error as error:
             raise self._problem(error) from None
 
-    def add(self, outcome: AttemptOutcome) -> None:
-        """Store an outcome in place of an earlier one of the same attempt. Raises WorkbenchError."""
-        values = [*msgspec.structs.astuple(outcome), outcome.state]
+    def add(self, *outcomes: AttemptOutcome) -> None:
+        """Store outcomes, each in place of an earlier one of the same attempt. Raises WorkbenchError."""
+        rows = [[*msgspec.structs.astuple(outcome), outcome.state] for outcome in outcomes]
+        if not rows:
+            return
         try:
-            self._connection.execute(_INSERT, values)
+            with self._connection:
+                self._connection.execute("BEGIN")
+                self._connection.executemany(_INSERT, rows)
         except sqlite3.Error as error:
             raise self._problem(error) from None
 

@@ -36,16 +36,21 @@ class RunOptions(msgspec.Struct, frozen=True):
     flags: dict[str, Any] = {}
     """Settings that were given on the command line, without secrets."""
     version: str = __version__
+    shared: str = ""
+    """A directory that all workers see."""
     nonce: str = msgspec.field(default_factory=lambda: secrets.token_hex(6))
     """A name for the run that no other run has."""
 
-    def extended(self, models: tuple[str, ...], attempts: int, flags: dict[str, Any]) -> RunOptions:
-        """Return the options with more models and flags, and with this number of attempts unless it is 0."""
+    def extended(self, models: tuple[str, ...], attempts: int, flags: dict[str, Any], shared: str = "") -> RunOptions:
+        """Return the options with more models and flags, with this number of attempts unless it is 0, and with this
+        shared directory unless it is empty.
+        """
         return msgspec.structs.replace(
             self,
             models=tuple(dict.fromkeys((*self.models, *models))),
             attempts=attempts or self.attempts,
             flags={**self.flags, **flags},
+            shared=shared or self.shared,
         )
 
 

@@ -19,6 +19,7 @@ from workbench.batch.attempt_files import AttemptFiles, Report, RunContext
 from workbench.batch.attempt_runner import AttemptRunner, worker_name
 from workbench.batch.model_rate import Turns
 from workbench.batch.task import InvalidTask
+from workbench.batch.workspace_archives import archive_needed
 from workbench.engine.sockets import forbid_tracing
 from workbench.errors import WorkbenchError, describe_fault
 from workbench.llm.model import Cancel
@@ -118,7 +119,7 @@ def run_attempt(attempt: bytes, context: bytes, turns: Turns | None = None) -> b
             raise WorkbenchError(f"this worker has ohw {__version__}, the run was started by {shared.version}")
         with _interrupts.running(shared.client, work.key) as cancel, AttemptFiles.locked(shared, work, cancel) as files:
             if files is not None:
-                report = files.earlier_report() or AttemptRunner(work, shared, files, cancel, turns).run()
+                report = files.earlier_report() or _run(work, shared, files, cancel, turns)
             else:
                 report = _ended(work, "interrupted", "", began)
     except (WorkbenchError, InvalidTask) as error:
@@ -127,6 +128,14 @@ def run_attempt(attempt: bytes, context: bytes, turns: Turns | None = None) -> b
         logger.exception("an attempt failed")
         report = _ended(work, "worker", first_line(describe_fault(error), 300), began)
     return msgspec.json.encode(report)
+
+
+def _run(work: TaskAttempt, shared: RunContext, files: AttemptFiles, cancel: Cancel, turns: Turns | None) -> Report:
+    missing, archive = archive_needed(work, shared.archives)
+    if missing:
+        outcome = AttemptOutcome(*work.names, "workspace", "its archive is not on the worker")
+        return Report(outcome, missing_archive=missing)
+    return AttemptRunner(work, shared, files, cancel, turns, archive=archive).run()
 
 
 def _ended(attempt: TaskAttempt, ending: Ending, detail: str, began: float) -> Report:

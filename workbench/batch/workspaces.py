@@ -29,11 +29,14 @@ class NoWorkspace(WorkbenchError):
     """The workspace of an attempt cannot be made; the message says why, in one line."""
 
 
-def make_workspace(locations: Locations, task: TaskSpec, name: str, run: Path) -> WorkspaceCopy:
+def make_workspace(
+    locations: Locations, task: TaskSpec, name: str, run: Path, archive: Path | None = None
+) -> WorkspaceCopy:
     """Return a new workspace for a task, in which nothing has changed yet. Raises NoWorkspace.
 
     `name` is unique on this machine, except that a killed attempt may have left a workspace with it, which is deleted.
-    If the directory of the run, `run`, is in what is copied, it is left out.
+    If the directory of the run, `run`, is in what is copied, it is left out. With `archive`, the workspace is unpacked
+    from there.
     """
     if task.image_path:
         return _from_image(locations, task)
@@ -41,7 +44,10 @@ def make_workspace(locations: Locations, task: TaskSpec, name: str, run: Path) -
     copy = WorkspaceCopy.create(locations, "", f"/{_name(task)}", name)
     try:
         with _reported(task.workspace):
-            _fill(task, copy.directory, run)
+            if archive is not None:
+                _unpack(archive, copy.directory, is_tree=archive.name.startswith("tree"))
+            else:
+                fill(task, copy.directory, run)
             copy.record()
     except BaseException:
         copy.remove()
@@ -83,7 +89,11 @@ def _from_image(locations: Locations, task: TaskSpec) -> WorkspaceCopy:
         raise NoWorkspace(str(error)) from None
 
 
-def _fill(task: TaskSpec, directory: Path, run: Path) -> None:
+def fill(task: TaskSpec, directory: Path, run: Path) -> None:
+    """Copy the workspace of a task into an empty directory, without the directory of the run.
+
+    Raises OSError, shutil.Error, tarfile.TarError, EOFError and NoWorkspace.
+    """
     source = Path(task.workspace)
     if not task.workspace:
         return
@@ -92,10 +102,15 @@ def _fill(task: TaskSpec, directory: Path, run: Path) -> None:
     elif source.is_dir():
         _copy(source, directory, run)
     elif source.is_file():
-        with tarfile.open(source) as archive:
-            archive.extractall(directory, filter="data")
+        _unpack(source, directory)
     else:
         raise NoWorkspace(f"there is no {visible_path(task.workspace)} on this worker")
+
+
+def _unpack(archive: Path, directory: Path, *, is_tree: bool = False) -> None:
+    """Unpack an archive; of one that the client made of a directory, links that lead elsewhere too."""
+    with tarfile.open(archive) as file:
+        file.extractall(directory, filter="tar" if is_tree else "data")
 
 
 def _copy(source: Path, directory: Path, run: Path) -> None:

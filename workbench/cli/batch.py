@@ -61,6 +61,8 @@ def batch(arguments: Namespace) -> int:
             raise UsageError(f"--rate {unknown[0]}: no task is attempted with that model")
         outcomes = read_outcomes(directory.results)
         attempts = list(_open_attempts(arguments, tasks, options, outcomes))
+        earlier_cost = sum(each.cost for each in outcomes)
+        del outcomes  # the run may take days, and these are many
         with closing(Results(directory.results)) as results, _cluster(arguments, len(attempts)) as cluster:
             turns = SchedulerTurns(options.nonce, rates) if rates else None
             run = BatchRun(
@@ -70,7 +72,7 @@ def batch(arguments: Namespace) -> int:
                 max_parallel=arguments.max_parallel or 0,
                 max_cost=settings.max_cost if "max_cost" in settings.from_flags else 0.0,
                 turns=turns,
-                earlier_cost=sum(each.cost for each in outcomes),
+                earlier_cost=earlier_cost,
                 notify=print_error,
             )
             interrupts.concern(run)
@@ -79,6 +81,7 @@ def batch(arguments: Namespace) -> int:
 
 def _context(arguments: Namespace, options: RunOptions, directory: RunDirectory) -> RunContext:
     from workbench.batch.attempt_files import RunContext
+    from workbench.batch.portable_settings import portable_settings
 
     return RunContext(
         options.nonce,
@@ -86,6 +89,8 @@ def _context(arguments: Namespace, options: RunOptions, directory: RunDirectory)
         options.flags,
         keeps_workspaces=arguments.keep_workspaces,
         answer_seconds=60.0 * (arguments.wait or 0),
+        shared=options.shared,
+        settings=portable_settings(),
         client=secrets.token_hex(6),
     )
 
@@ -96,20 +101,22 @@ def _carry_out(
     """Run the attempts, printing a line about each that ends; return the exit code."""
     from workbench.batch.attempt import BROKEN
 
-    outcomes: list[AttemptOutcome] = []
+    ended = broken = 0
     with display(run, len(attempts), as_json=arguments.json) as show:
 
         def on_outcome(outcome: AttemptOutcome) -> None:
-            outcomes.append(outcome)
+            nonlocal ended, broken
+            ended += outcome.ending != "interrupted"
+            broken += outcome.ending in BROKEN
             show(outcome)
 
         run.run(attempts, results, on_outcome)
-    remaining = len(attempts) - sum(each.ending != "interrupted" for each in outcomes)
+    remaining = len(attempts) - ended
     if remaining:
         resume = f"ohw batch --resume -o {shlex.quote(arguments.output)}"
         print_error(f"{counted(remaining, 'attempt')} left; continue with `{visible(resume, lines=False)}`")
-        return INTERRUPTED if interrupts.count else _TOO_EXPENSIVE
-    return 1 if any(each.ending in BROKEN for each in outcomes) else 0
+        return _INTERRUPTED if interrupts.count else _TOO_EXPENSIVE
+    return 1 if broken else 0
 
 
 def _run_of(arguments: Namespace, settings: Settings) -> tuple[RunDirectory, RunOptions, list[TaskSpec]]:
@@ -127,7 +134,7 @@ def _run_of(arguments: Namespace, settings: Settings) -> tuple[RunDirectory, Run
         check_stored(tasks)
         if not models and "model" in settings.from_flags:
             models = (settings.model or "",)
-        options = directory.options().extended(models, arguments.attempts or 0, flags_of(arguments))
+        options = directory.options().extended(models, arguments.attempts or 0, _flags(arguments), _shared(arguments))
         directory.write(options)
         return directory, options, tasks
     if arguments.source is None:
@@ -136,8 +143,8 @@ def _run_of(arguments: Namespace, settings: Settings) -> tuple[RunDirectory, Run
     models = models or tuple(filter(None, [settings.model]))
     if not models and not all(task.model for task in tasks):
         raise UsageError(NO_MODEL_MESSAGE)
-    check_never(settings, tasks)
-    options = RunOptions(models, arguments.attempts or 1, flags_of(arguments))
+    _check_never(settings, tasks)
+    options = RunOptions(models, arguments.attempts or 1, _flags(arguments), shared=_shared(arguments))
     return directory.create(options, tasks), options, tasks
 
 
@@ -148,6 +155,37 @@ def _template(arguments: Namespace) -> str:
         return Path(arguments.prompt).expanduser().read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"--prompt {arguments.prompt!r} cannot be read: {error}") from None
+
+
+def _flags(arguments: Namespace) -> dict[str, Any]:
+    """Return the settings of the command line that hold for each attempt; keys never leave the environment."""
+    from workbench.cli.arguments import settings_with_flags
+
+    of_run = ("model", "max_cost", "api_key")
+    values = {each.name: getattr(arguments, each.name) for each in settings_with_flags() if each.name not in of_run}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _shared(arguments: Namespace) -> str:
+    """Return the absolute path of the directory that --shared names. Raises UsageError."""
+    if arguments.shared is None:
+        return ""
+    directory = Path(arguments.shared).expanduser().resolve()
+    if not directory.is_dir():
+        raise UsageError(f"--shared {arguments.shared!r} is not a directory")
+    return str(directory)
+
+
+def _check_never(settings: Settings, tasks: Sequence[TaskSpec]) -> None:
+    """Raise UsageError if a task would run without asking and without anything that confines it."""
+    from workbench.batch.attempt_runner import may_leave_unasked
+
+    for task in tasks:
+        if not task.image and may_leave_unasked(replace(settings, mode=task.mode or settings.mode)):
+            raise UsageError(
+                f"nothing was started: the task {task.id} has the mode never, which needs an image, or a sandbox that "
+                "is not optional: --sandbox workspace-write"
+            )
 
 
 def _open_attempts(

@@ -32,6 +32,9 @@ def add_batch(parser: argparse.ArgumentParser) -> None:
         type=_positive,
         help="how long an attempt waits for your answer in `ohw batch watch` (0)",
     )
+    parser.add_argument(
+        "--shared", metavar="DIR", help="directory that the workers see too, for workspaces and what attempts leave"
+    )
     parser.add_argument("--keep-workspaces", action="store_true", help="do not delete the workspaces of the attempts")
     parser.add_argument("--json", action="store_true", help="print each outcome as a JSON line")
 

@@ -66,9 +66,16 @@ for _table in (TerminalSettings, TelemetrySettings, Profile, AgentSettings, Cont
 
 
 def load_settings(
-    locations: Locations, env: Mapping[str, str] = os.environ, *, lenient: bool = False, **flags: Any
+    locations: Locations,
+    env: Mapping[str, str] = os.environ,
+    *,
+    lenient: bool = False,
+    also_written: Mapping[str, Any] | None = None,
+    **flags: Any,
 ) -> Settings:
     """Return the settings from the file, overridden by the environment and then by flags that are not None.
+
+    `also_written` has entries that are used as if the file had them, instead of its own.
 
     Raises UsageError if a value is invalid. With `lenient`, invalid entries of the file are reported in `problems`, and
     their defaults are used.
@@ -76,13 +83,24 @@ def load_settings(
     values, problems = written_settings(locations)
     if problems and not lenient:
         raise UsageError(" · ".join(problems))
+    values = _joined(values, also_written or {})
     by_flag = {name: value for name, value in flags.items() if value is not None}
-    over = {**_from_environment(env), **by_flag}
+    over = {**variables_of(env), **by_flag}
     merged = {**values, **{name: _kind(name).merge(value, values.get(name)) for name, value in over.items()}}
     checked = {name: _check(name, value) for name, value in merged.items()}
     for problem in fallback_problems(merged.get("models", {})).values():
         raise UsageError(problem)
     return Settings(**checked, from_flags=tuple(by_flag), problems=tuple(problems))
+
+
+def _joined(values: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entries of two settings files; those of the second win, in tables too."""
+    tables = {
+        name: {**values[name], **value}
+        for name, value in others.items()
+        if isinstance(value, Mapping) and isinstance(values.get(name), Mapping)
+    }
+    return {**values, **others, **tables}
 
 
 def written_settings(locations: Locations) -> tuple[dict[str, Any], list[str]]:
@@ -109,7 +127,8 @@ def _kind(name: str) -> Kind:
     return declared(Settings)[name].kind
 
 
-def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
+def variables_of(env: Mapping[str, str]) -> dict[str, str]:
+    """Return the values that the environment gives for settings, as they are written there."""
     return {name: env[each.variable] for name, each in declared(Settings).items() if env.get(each.variable)}
 
 
