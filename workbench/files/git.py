@@ -113,6 +113,10 @@ _USERS = ("core.autocrlf", "core.eol", "core.excludesfile", "safe.directory")
 """The user's and the system's settings that stay in force: without them, directories may look changed or unsafe."""
 
 
+EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+"""The name of the tree of an empty directory, which git knows without an object."""
+
+
 class GitAnswer(msgspec.Struct, frozen=True):
     """The result of a git command; `code` is None if it could not run or timed out (`error` says why)."""
 
@@ -146,6 +150,19 @@ class OwnRepository(msgspec.Struct, frozen=True):
             "GIT_ALTERNATE_OBJECT_DIRECTORIES": self.also_read,
         }
         return {name: str(path) for name, path in paths.items() if path is not None}
+
+
+def create_own_repository(git_dir: Path, attributes: bytes = b"") -> None:
+    """Create an empty repository of our own, unless it exists, with these attributes. Raises OSError.
+
+    It has what `git init` creates, without the process that this would take.
+    """
+    for name in ("objects", "refs", "info"):
+        (git_dir / name).mkdir(parents=True, exist_ok=True)
+    (git_dir / "config").write_text("[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n")
+    (git_dir / "info/attributes").write_bytes(attributes)
+    # The last file: only with it, this is a repository.
+    (git_dir / "HEAD").write_text("ref: refs/heads/main\n")
 
 
 def run_git(

@@ -16,7 +16,7 @@ import msgspec
 
 from workbench.config.locations import Locations, private_directory
 from workbench.errors import WorkbenchError
-from workbench.files.git import OwnRepository, run_git
+from workbench.files.git import EMPTY_TREE, OwnRepository, create_own_repository, run_git
 from workbench.files.state_files import replace_file
 from workbench.text import first_line, visible_path
 
@@ -64,16 +64,18 @@ class WorkspaceCopy:
 
         Files that git ignores are omitted, unless the project's own repository tracks them.
         """
-        self._git("init", "--quiet")
-        (self.own / "base/info").mkdir(exist_ok=True)
-        (self.own / "base/info/attributes").write_bytes(_ATTRIBUTES)
+        create_own_repository(self.own / "base", _ATTRIBUTES)
+        tree = self._tree() if any(self.directory.iterdir()) else EMPTY_TREE
+        replace_file(self.own / "copy.json", msgspec.json.encode(_Record(self.image, self.path, tree)))
+
+    def _tree(self) -> str:
+        """Store the contents of the directory, and return the name of their tree."""
         self._add_all()
         if (self.directory / ".git").exists():
             tracked = run_git(["ls-files", "-z"], cwd=self.directory, timeout=_SECONDS)
             if tracked.ok and tracked.output:
                 self._git("update-index", "--add", "--remove", "-z", "--stdin", data=tracked.output)
-        tree = self._git("write-tree").decode().strip()
-        replace_file(self.own / "copy.json", msgspec.json.encode(_Record(self.image, self.path, tree)))
+        return self._git("write-tree").decode().strip()
 
     def patch(self) -> bytes:
         """Return the changes since `record` as a patch for `git apply`; empty if there are none. Raises WorkbenchError.
@@ -83,6 +85,8 @@ class WorkspaceCopy:
         record = _record_in(self.own)
         if record is None:
             raise WorkbenchError(f"the record of {visible_path(str(self.directory))} is damaged")
+        if record.tree == EMPTY_TREE and not any(self.directory.iterdir()):
+            return b""
         self._add_all()
         return self._git("diff-index", "--cached", "--patch", "--binary", "--full-index", record.tree)
 
