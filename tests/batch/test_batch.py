@@ -210,6 +210,29 @@ def test_calls_of_a_model_are_spread_over_all_workers(sandbox: Sandbox):
     assert calls[-1] - calls[0] > 2.0
 
 
+def test_turns_at_a_model_do_not_depend_on_the_clocks_of_workers(sandbox: Sandbox, tmp_path: Path):
+    ahead = tmp_path / "ahead"
+    ahead.mkdir()
+    (ahead / "sitecustomize.py").write_text("import time\nreal = time.time\ntime.time = lambda: real() + 3600\n")
+    moments: list[float] = []
+    with (
+        ModelServer(
+            [finish("Done.")], repeat_last=True, on_moment=lambda _: moments.append(time.monotonic())
+        ) as server,
+        dask_cluster(sandbox, tmp_path, 1) as cluster,
+    ):
+        cluster.add_worker(PYTHONPATH=str(ahead))
+        tasks = write_tasks(sandbox, *(task(number, check="") for number in range(6)))
+        options = ["--model", "openai/x", "--api-base", server.base_url, "--scheduler", cluster.url]
+        began = time.monotonic()
+        done = run_batch(sandbox, tasks, "-o", "run", *options, "--rate", "openai/x=120/min")
+        assert time.monotonic() - began < 100
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    starts = [each.started for each in outcomes(sandbox).values()]
+    assert max(starts) - min(starts) > 3500, "both workers had attempts"
+    assert max(moments) - min(moments) > 2.0
+
+
 def test_wait_that_a_provider_asks_for_holds_for_all_workers(sandbox: Sandbox):
     script = [Fault(429, "slow down", headers={"retry-after": "2"}), finish("Done.")]
     moments: list[float] = []

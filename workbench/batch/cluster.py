@@ -220,7 +220,10 @@ def _watch_attempts(worker: Worker) -> None:
 
 
 class SchedulerTurns:
-    """The turns at models, kept by the scheduler, so that all workers share them."""
+    """The turns at models, kept by the scheduler, so that all workers share them.
+
+    They are times of the scheduler's clock: those of the workers may differ by any amount, and change.
+    """
 
     def __init__(
         self, nonce: str, rates: Mapping[str, float], client: Client | None = None, worker: Worker | None = None
@@ -241,7 +244,7 @@ class SchedulerTurns:
         if model not in self._rates:
             return 0.0
         with self._lock(model):
-            now = time.time()
+            now = self._now()
             turn = max(now, self._next(model).get(timeout=_CONNECT_SECONDS))
             self._next(model).set(turn + 60 / self._rates[model])
         return max(0.0, float(turn) - now)
@@ -251,7 +254,7 @@ class SchedulerTurns:
         if model not in self._rates:
             return
         with self._lock(model):
-            earliest = time.time() + seconds
+            earliest = self._now() + seconds
             if self._next(model).get(timeout=_CONNECT_SECONDS) < earliest:
                 self._next(model).set(earliest)
 
@@ -259,6 +262,10 @@ class SchedulerTurns:
         """Let the first call of each model begin at once; called by the client of the run."""
         for model in self._rates:
             self._next(model).set(0.0)
+
+    def _now(self) -> float:
+        """Return the time of the scheduler, from which dask measures the difference with each heartbeat."""
+        return time.time() + (self._worker.scheduler_delay if self._worker is not None else 0.0)
 
     def _lock(self, model: str) -> Lock:
         name, worker = f"ohw-{self._nonce}-{model}", self._worker
