@@ -164,6 +164,33 @@ def test_command_in_the_sandbox_cannot_find_the_checks_of_the_run(sandbox: Sandb
     assert output.count("forty-two") == 1
 
 
+def test_tools_do_not_read_the_checks_of_the_run(worker: Worker):
+    run = worker.directory.parent / "runs/one"
+    run.parent.mkdir()
+    worker.directory = worker.directory.rename(run)
+    worker.context = msgspec.structs.replace(worker.context, directory=str(run))
+    (run / "tasks.jsonl").write_text("forty-two")
+    (run.parent / "link").symlink_to(run)
+    calls = [
+        {"tool": tool, "risk": "LOW", "arguments": arguments}
+        for tool, arguments in (
+            ("str_replace_editor", {"command": "view", "path": f"{run}/tasks.jsonl"}),
+            ("str_replace_editor", {"command": "view", "path": f"{run.parent}/link/tasks.jsonl"}),
+            ("str_replace_editor", {"command": "view", "path": str(run)}),
+            ("grep", {"pattern": "forty", "path": str(run.parent)}),
+            ("grep", {"pattern": "forty", "path": f"{run}/tasks.jsonl"}),
+            ("glob", {"pattern": f"{run.parent}/link/*.jsonl"}),
+            ("glob", {"pattern": "**/*.jsonl", "path": str(run.parent)}),
+        )
+    ]
+    worker.model = worker.sandbox.script(*calls, FINISH)
+    outcome = worker.run(mode="high")
+    with Store.open(run / f"sessions/{outcome.session}.session", readonly=True) as store:
+        results = [json.dumps(each.observation) for each in store.events() if isinstance(each, ActionObserved)]
+    assert len(results) == len(calls), outcome
+    assert all("hidden from you" in each and "forty-two" not in each for each in results), results
+
+
 def test_worker_that_is_killed_before_it_has_stored_the_outcome_leaves_no_second_session(worker: Worker):
     first = worker.run()
     (outcome,) = worker.directory.glob("attempts/*/outcome.json")

@@ -25,10 +25,10 @@ from workbench.config.locations import Locations
 from workbench.config.modes import NEVER
 from workbench.config.settings import Settings, load_settings
 from workbench.errors import UsageError, WorkbenchError, describe_fault
+from workbench.files.hidden_directories import hide_directory
 from workbench.llm.litellm_setup import import_early
 from workbench.llm.model import Cancel
 from workbench.protocol.events import Event
-from workbench.sandbox.sandbox import hide_directory
 from workbench.sandbox.workspace_copy import WorkspaceCopy
 from workbench.secrets.masker import MASKER
 from workbench.session.session_factory import Listeners, OpenedSession, start_session

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from workbench.config.locations import Locations
+from workbench.files.hidden_directories import hidden_directories
 from workbench.processes.landlock_network import PROXY_PORT
 from workbench.processes.launch import IN_SANDBOX, SERVER, ProgramStart
 from workbench.processes.leftovers import prefix
@@ -286,14 +287,6 @@ def _protected(workspace: Path, granted: Iterable[str]) -> ProtectedPaths:
     return result
 
 
-_also_hidden: set[str] = set()
-
-
-def hide_directory(directory: Path) -> None:
-    """Hide a directory from programs in the sandboxes that this process makes from now on."""
-    _also_hidden.add(os.path.realpath(directory))
-
-
 def hidden_paths(boundary: Boundary) -> list[str]:
     """Return the real paths to hide: secrets, and the directories of `ohw` itself.
 
@@ -303,7 +296,7 @@ def hidden_paths(boundary: Boundary) -> list[str]:
     every = [(each.config, each.data, each.state, each.runtime) for each in (boundary.locations, usual)]
     own = dict.fromkeys((*every[0], *every[1], os.environ.get("XDG_RUNTIME_DIR", "")))
     hidden = map(os.path.realpath, filter(None, (*map(str, own), *boundary.secrets)))
-    return [*hidden, *_also_hidden, *secret_paths(boundary.home)]
+    return [*hidden, *hidden_directories(), *secret_paths(boundary.home)]
 
 
 def _variable_options(outside: Mapping[str, str], inside: Mapping[str, str]) -> Iterator[str]:

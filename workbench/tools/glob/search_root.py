@@ -7,6 +7,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
+from workbench.files.hidden_directories import hidden_directory
 from workbench.text import visible
 
 
@@ -42,6 +43,11 @@ def locate(path: str | None, workspace: str) -> SearchRoot:
     if not (stat.S_ISDIR(mode) or stat.S_ISREG(mode)):
         raise SearchRootError(
             f"{visible(absolute, lines=False)} is neither a directory nor a regular file; it is not searched."
+        )
+    if hidden := hidden_directory(real, below=True):
+        raise SearchRootError(
+            f"{visible(absolute, lines=False)} is not searched: {visible(hidden, lines=False)} is hidden from you, and "
+            "what is in there does not belong to your task."
         )
     return SearchRoot(absolute, real, stat.S_ISDIR(mode))
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from workbench.files import atomic
 from workbench.files.encodings import Coding
+from workbench.files.hidden_directories import hidden_directory
 from workbench.files.root_directory import SYSTEM, Root, approved_paths, is_pending, pending_content, real_path
 from workbench.files.text_file import (
     EditorError,
@@ -69,12 +70,15 @@ class Files:
         self._undo = UndoSteps(self._blobs)
 
     def locate(self, name: str) -> Path:
-        """Return the real path. Raises EditorError for a path that is not absolute."""
+        """Return the real path. Raises EditorError for a path that is not absolute, or is hidden."""
         if not name.startswith("/"):
             home = f"{Path.home()}/{name[2:]}" if name.startswith("~/") else name
             absolute = os.path.normpath(Path(self._workspace) / home)
             raise EditorError(f"The path {name!r} is not absolute. Did you mean {absolute}?")
-        return Path(real_path(name))
+        path = real_path(name)
+        if hidden_directory(path):
+            raise EditorError(f"{name} is hidden from you: it does not belong to your task.")
+        return Path(path)
 
     def target(self, name: str) -> Path:
         """Return the real path to write. Raises EditorError if it is not one of the approved paths.
