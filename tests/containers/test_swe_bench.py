@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.batch.runs import run_batch, write_tasks
+from tests.batch.runs import outcomes, run_batch, write_tasks
 from tests.containers.images import BASH, BUSYBOX
 from tests.sandbox import Sandbox as User
 from tests.sandbox import bash, finish
@@ -48,6 +48,31 @@ def testbed(podman: dict[str, str], tmp_path_factory: pytest.TempPathFactory) ->
         subprocess.run(["podman", "import", str(archive), NAME], check=True, capture_output=True)
         yield tree / "testbed"
         subprocess.run(["podman", "rmi", "-f", NAME], capture_output=True)
+
+
+def test_setup_and_check_run_in_the_image(user: User, testbed: Path):
+    fields = {"prompt": "Go.", "image": NAME, "image_path": "/testbed", "mode": "high"}
+    setup = 'test -e /usr && exit 9; echo "$OHW_TASK" > /root/installed; echo set > set.txt; pwd'
+    check = "test -e /usr && exit 9; cat /root/installed set.txt seen; test -e add.sh"
+    tasks = write_tasks(
+        user,
+        {"id": "good", **fields, "setup": setup, "check": check},
+        {"id": "bad", **fields, "setup": "echo no; exit 3"},
+        {"id": "slow", **fields, "setup": "while :; do :; done", "minutes": 0.03},
+    )
+    model = user.script(bash("cat /root/installed > seen"), finish())
+    done = run_batch(user, tasks, "-o", "run", "--model", model)
+    assert done.returncode == 1, done.stdout + done.stderr
+    after = outcomes(user)
+    assert (after["good"].state, after["bad"].state, after["slow"].state) == ("solved", "setup", "setup")
+    assert after["bad"].detail == "exit code 3"
+    assert "timeout" in after["slow"].detail
+    good = next((user.project / "run").glob("attempts/good-*"))
+    assert (good / "check.log").read_text() == f"$ {check}\ngood\nset\ngood\n"
+    assert (good / "setup.log").read_text() == f"$ {setup}\n/testbed\n"
+    assert "seen" in (good / "changes.patch").read_text()
+    assert "set.txt" not in (good / "changes.patch").read_text()
+    assert not subprocess.run(["podman", "ps", "-aq"], capture_output=True, text=True).stdout
 
 
 def test_a_row_is_solved_in_its_image(user: User, testbed: Path):

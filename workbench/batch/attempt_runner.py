@@ -8,7 +8,7 @@ import shutil
 import socket
 import time
 import traceback
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -19,6 +19,7 @@ from workbench.batch.attempt_files import AttemptFiles, Report, RunContext
 from workbench.batch.attempt_screens import AttemptScreens
 from workbench.batch.attempt_session import AttemptRun, Spending
 from workbench.batch.commands import CommandRun, run_command
+from workbench.batch.container_commands import command_in, every_host
 from workbench.batch.model_rate import RatedModels, Turns
 from workbench.batch.workspaces import NoWorkspace, make_workspace
 from workbench.config.locations import Locations
@@ -28,7 +29,9 @@ from workbench.errors import UsageError, WorkbenchError, describe_fault
 from workbench.files.hidden_directories import hide_directory
 from workbench.llm.litellm_setup import import_early
 from workbench.llm.model import Cancel
+from workbench.processes.launch import Launcher
 from workbench.protocol.events import Event
+from workbench.sandbox.container import Container
 from workbench.sandbox.workspace_copy import WorkspaceCopy
 from workbench.secrets.masker import MASKER
 from workbench.session.session_factory import Listeners, OpenedSession, start_session
@@ -101,14 +104,21 @@ class AttemptRunner:
         self._workspace = copy.directory
         if not self._context.keeps_workspaces:
             resources.callback(copy.remove)
-        if self._task.setup:
-            setup = self._command("setup", self._task.setup, copy)
-            if not setup.ok:
-                return ("interrupted" if self._cancel.is_set else "setup"), str(setup)
-            copy.record()  # what the setup has changed is not the agent's
+        if self._task.setup and not self._task.image and (failed := self._failed_setup(copy)):
+            return failed
         if self._cancel.is_set:
             return "interrupted", ""
         return self._in_session(copy, resources)
+
+    def _failed_setup(self, copy: WorkspaceCopy, opened: OpenedSession | None = None) -> tuple[Ending, str] | None:
+        """Run the setup, in the container of the session if there is one; return how it failed, if it did."""
+        container = opened.container if opened is not None else None
+        with every_host(container) if container is not None else nullcontext():
+            setup = self._command("setup", self._task.setup, copy, container=container)
+        if not setup.ok:
+            return ("interrupted" if self._cancel.is_set else "setup"), str(setup)
+        copy.record()  # what the setup has changed is not the agent's
+        return None
 
     def _in_session(self, copy: WorkspaceCopy, resources: ExitStack) -> tuple[Ending, str]:
         screens = AttemptScreens(self._wait)
@@ -118,6 +128,9 @@ class AttemptRunner:
         except WorkbenchError as error:  # such as a model without a key
             return "error", str(error)
         resources.callback(self._leave, opened)
+        if self._task.setup and self._task.image and (failed := self._failed_setup(copy, opened)):
+            self._session = None  # it is empty, so its file is deleted
+            return failed
         began = time.monotonic()
         run = AttemptRun(opened, self._cancel, self._wait)
         try:
@@ -133,7 +146,8 @@ class AttemptRunner:
         except WorkbenchError as error:
             ending, detail = "error", str(error)
         if self._task.check and ending != "interrupted":
-            self._check = self._command("check", self._task.check, copy, opened)
+            launcher = opened.sandbox.launcher if opened.container is None else None
+            self._check = self._command("check", self._task.check, copy, sandbox=launcher, container=opened.container)
         if ending not in ("finished", "waiting"):
             return ending, detail or self._spending.detail
         return ending, f"check: {self._check}" if self._check is not None and not self._check.ok else ""
@@ -181,16 +195,29 @@ class AttemptRunner:
         opened.close()
         shutil.rmtree(state_directory(self._locations, opened.id), ignore_errors=True)
 
-    def _command(self, name: str, command: str, copy: WorkspaceCopy, opened: OpenedSession | None = None) -> CommandRun:
+    def _command(
+        self,
+        name: str,
+        command: str,
+        copy: WorkspaceCopy,
+        *,
+        sandbox: Launcher | None = None,
+        container: Container | None = None,
+    ) -> CommandRun:
+        try:
+            words = command_in(container, command, self._task.id) if container is not None else command
+        except OSError as error:
+            return CommandRun(None, error.strerror or str(error))
         return run_command(
             name,
-            command,
+            words,
             copy.directory,
             self._cancel,
             seconds=self._task.minutes * 60 or _COMMAND_SECONDS,
             log=self._files.path(f"{name}.log"),
-            sandbox=opened.sandbox.launcher if opened is not None else None,
+            sandbox=sandbox,
             env={"OHW_TASK": self._task.id},
+            title=command,
         )
 
     def _outcome(self, ending: Ending, detail: str) -> AttemptOutcome:

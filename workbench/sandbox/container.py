@@ -171,6 +171,24 @@ class Container:
         """Yield how to start a shell in the container, once that is up. Raises OSError if it is not. A container that
         has ended is replaced with a new one, which the next launch uses.
         """
+        self._await_phase()
+        words = [_PROGRAM, *argv[1:]]
+        yield ProgramStart(
+            self._runtime.exec_command(self._name, words, str(directory), PASSED, self._settings.user),
+            env,
+            has_own_terminal=True,
+        )
+
+    def program(self, argv: Sequence[str], variables: Mapping[str, str]) -> Sequence[str]:
+        """Return the command that runs a program in the workspace in the container, without a terminal, once that is
+        up. The program may outlive the command; it ends with the container. Raises OSError like `launch`.
+        """
+        self._await_phase()
+        directory = self.container_path or str(self._boundary.workspace)
+        return self._runtime.program_command(self._name, argv, directory, variables, self._settings.user)
+
+    def _await_phase(self) -> None:
+        """Wait until the container is up. Raises OSError if it is not; one that has ended is replaced."""
         with self._changed:
             self._changed.wait_for(lambda: self._phase != "starting")
             has_ended = self._phase == "up" and self._has_ended()
@@ -181,12 +199,6 @@ class Container:
             raise OSError(0, _ENDED.format(image=self.image))
         if self._phase != "up":
             raise OSError(0, f"the container cannot be started: {self._failure}" if self._failure else "it has ended")
-        words = [_PROGRAM, *argv[1:]]
-        yield ProgramStart(
-            self._runtime.exec_command(self._name, words, str(directory), PASSED, self._settings.user),
-            env,
-            has_own_terminal=True,
-        )
 
     def close(self) -> None:
         """End the container and everything in it."""

@@ -154,6 +154,14 @@ class ContainerRuntime:
         user_option = ["--user", user or f"{os.getuid()}:{os.getgid()}"]
         return [self.program, "exec", "-i", "-t", *keys, *user_option, *passed, "--workdir", directory, name, *argv]
 
+    def program_command(
+        self, name: str, argv: Sequence[str], directory: str, variables: Mapping[str, str], user: str
+    ) -> list[str]:
+        """Return the command that runs a program without a terminal in a running container, with these variables."""
+        passed = [word for each, value in variables.items() for word in ("--env", f"{each}={value}")]
+        user_option = ["--user", user or f"{os.getuid()}:{os.getgid()}"]
+        return [self.program, "exec", *user_option, *passed, "--workdir", directory, name, *argv]
+
     def names(self, label: str) -> list[tuple[str, str]]:
         """Return the name, and the label's value, of each container with a label. Raises OSError."""
         shape = '{{.Names}} {{index .Labels "%s"}}' if self.is_podman else '{{.Names}} {{.Label "%s"}}'

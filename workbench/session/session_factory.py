@@ -60,6 +60,7 @@ from workbench.tools.tool import ToolDefinition
 
 if TYPE_CHECKING:
     from workbench.mcp.toolsets import SessionServers
+    from workbench.sandbox.container import Container
     from workbench.session.actions.host_questions import HostQuestions
     from workbench.session.actions.mcp_questions import ServerQuestions
 
@@ -113,6 +114,8 @@ class OpenedSession:
     host_questions: HostQuestions | None
     """The session's MCP servers, their questions, and those about hosts that its sandbox asks, if there are any."""
     sandbox: SessionSandbox
+    container: Container | None
+    """The container in which its commands run, if there is one."""
     tools: Mapping[str, ToolDefinition]
     _begin: Callable[[], None]
     _store: Store
@@ -372,6 +375,7 @@ class _Builder:
             server_questions=toolset.server_questions,
             host_questions=toolset.confinement.hosts,
             sandbox=toolset.confinement.sandbox,
+            container=toolset.confinement.container,
             tools=toolset.tools,
             _begin=partial(toolset.confinement.let_servers_ask, parts.actions.report, on_live),
             _store=store,
