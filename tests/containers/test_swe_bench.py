@@ -52,15 +52,15 @@ def testbed(podman: dict[str, str], tmp_path_factory: pytest.TempPathFactory) ->
 
 def test_setup_and_check_run_in_the_image(user: User, testbed: Path):
     fields = {"prompt": "Go.", "image": NAME, "image_path": "/testbed", "mode": "high"}
-    setup = 'test -e /usr && exit 9; echo "$OHW_TASK" > /root/installed; echo set > set.txt; pwd'
-    check = "test -e /usr && exit 9; cat /root/installed set.txt seen; test -e add.sh"
+    setup = 'test -e /usr && exit 9; echo "$OHW_TASK" > /etc/installed; echo set > set.txt; pwd'
+    check = "test -e /usr && exit 9; cat /etc/installed set.txt seen; test -e add.sh"
     tasks = write_tasks(
         user,
         {"id": "good", **fields, "setup": setup, "check": check},
         {"id": "bad", **fields, "setup": "echo no; exit 3"},
         {"id": "slow", **fields, "setup": "while :; do :; done", "minutes": 0.03},
     )
-    model = user.script(bash("cat /root/installed > seen"), finish())
+    model = user.script(bash("cat /etc/installed > seen"), finish())
     done = run_batch(user, tasks, "-o", "run", "--model", model)
     assert done.returncode == 1, done.stdout + done.stderr
     after = outcomes(user)

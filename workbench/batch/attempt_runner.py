@@ -104,11 +104,16 @@ class AttemptRunner:
         self._workspace = copy.directory
         if not self._context.keeps_workspaces:
             resources.callback(copy.remove)
-        if self._task.setup and not self._task.image and (failed := self._failed_setup(copy)):
+        if self._task.setup and not self._has_container and (failed := self._failed_setup(copy)):
             return failed
         if self._cancel.is_set:
             return "interrupted", ""
         return self._in_session(copy, resources)
+
+    @property
+    def _has_container(self) -> bool:
+        """Whether the task or a flag names a container, in which the setup runs too."""
+        return bool(self._task.image or self._context.flags.get("container"))
 
     def _failed_setup(self, copy: WorkspaceCopy, opened: OpenedSession | None = None) -> tuple[Ending, str] | None:
         """Run the setup, in the container of the session if there is one; return how it failed, if it did."""
@@ -128,7 +133,7 @@ class AttemptRunner:
         except WorkbenchError as error:  # such as a model without a key
             return "error", str(error)
         resources.callback(self._leave, opened)
-        if self._task.setup and self._task.image and (failed := self._failed_setup(copy, opened)):
+        if self._task.setup and self._has_container and (failed := self._failed_setup(copy, opened)):
             self._session = None  # it is empty, so its file is deleted
             return failed
         began = time.monotonic()
@@ -205,7 +210,7 @@ class AttemptRunner:
         container: Container | None = None,
     ) -> CommandRun:
         try:
-            words = command_in(container, command, self._task.id) if container is not None else command
+            words = command_in(container, command, copy.directory, self._task.id) if container is not None else command
         except OSError as error:
             return CommandRun(None, error.strerror or str(error))
         return run_command(

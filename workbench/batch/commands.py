@@ -44,12 +44,12 @@ def run_command(
 ) -> CommandRun:
     """Run a shell command in the workspace for at most `seconds`, in the sandbox if one is given.
 
-    What it prints is in the file `log` afterwards, without secrets, after the command, or after `title`. Raises OSError if that cannot be written.
+    What it prints is in the file `log` afterwards, without secrets, after the command, or after `title`. Raises
+    OSError if that cannot be written.
     """
     hook = Hook("run_end", command, name, workspace, timeout=seconds, in_sandbox=sandbox is not None)
     with closing(HookRunner(workspace, sandbox)) as runner:
         done = runner.run(hook, "", cancel, env or {})
-    log.write_text(
-        MASKER.masked(f"$ {title or command}\n{done.output}{done.errors}"), encoding="utf-8", errors="replace"
-    )
+    output = f"$ {title or command}\n{done.output}{done.errors}"
+    log.write_text(MASKER.masked(output), encoding="utf-8", errors="replace")
     return CommandRun(done.status, done.failure)

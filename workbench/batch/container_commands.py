@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Final
 
 from workbench.sandbox.container import Container
@@ -13,12 +14,14 @@ from workbench.sandbox.host_access import HostRequest, HostVerdict
 _REASON: Final = "the setup of a task may reach every host"
 
 
-def command_in(container: Container, command: str, task: str) -> str:
-    """Return the command that runs a command in a container; it does not end there with the command that is returned.
+def command_in(container: Container, command: str, workspace: Path, task: str) -> str:
+    """Return the command that runs another one in the workspace in a container, where it ends with the container at
+    the latest, and not with the command that is returned.
 
     Raises OSError if the container could not be started.
     """
-    return shlex.join(container.program(["bash", "-c", command], {"OHW_TASK": task}))
+    directory = container.container_path or str(workspace)
+    return shlex.join(container.program(["bash", "-c", command], directory, {"OHW_TASK": task}))
 
 
 class _EveryHost:

@@ -19,13 +19,13 @@ def hidden_directories() -> Sequence[str]:
     return sorted(_hidden)
 
 
-def hidden_directory(path: str, *, below: bool = False) -> str:
+def hidden_directory(path: str, *, or_inside: bool = False) -> str:
     """Return the hidden directory that a real path is in; empty if it is in none.
 
-    With `below`, the path may also contain a hidden directory.
+    With `or_inside`, the path may also contain a hidden directory.
     """
     for directory in _hidden:
-        if _contains(directory, path) or (below and _contains(path, directory)):
+        if _contains(directory, path) or (or_inside and _contains(path, directory)):
             return directory
     return ""
 

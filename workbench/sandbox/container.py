@@ -179,20 +179,16 @@ class Container:
             has_own_terminal=True,
         )
 
-    def program(self, argv: Sequence[str], variables: Mapping[str, str]) -> Sequence[str]:
-        """Return the command that runs a program in the workspace in the container, without a terminal, once that is
-        up. The program may outlive the command; it ends with the container. Raises OSError like `launch`.
-        """
+    def program(self, argv: Sequence[str], directory: str, variables: Mapping[str, str]) -> Sequence[str]:
+        """Return the command that runs a program in the container, once that is up. Raises OSError like `launch`."""
         self._await_phase()
-        directory = self.container_path or str(self._boundary.workspace)
         return self._runtime.program_command(self._name, argv, directory, variables, self._settings.user)
 
     def _await_phase(self) -> None:
         """Wait until the container is up. Raises OSError if it is not; one that has ended is replaced."""
         with self._changed:
             self._changed.wait_for(lambda: self._phase != "starting")
-            has_ended = self._phase == "up" and self._has_ended()
-            if has_ended:
+            if has_ended := self._phase == "up" and self._has_ended():
                 self._phase = "starting"
         if has_ended:
             self._start()
@@ -233,7 +229,7 @@ class Container:
         if self._phase == "closed":
             return
         self._on_change()
-        self._remove_leftovers()
+        _remove_leftovers(self._runtime)
 
     def _run(self) -> str:
         """Start the container and wait for its first process; return why that failed, or an empty string."""
@@ -311,12 +307,13 @@ class Container:
                 self._runtime.remove(self._name)
         client.stdout.close()
 
-    def _remove_leftovers(self) -> None:
-        """Remove containers of processes that were killed together with the runtime's client."""
-        with suppress(OSError):
-            for name, process in self._runtime.names(LABEL):
-                if has_ended(*process.rpartition("-")[::2]):
-                    self._runtime.remove(name)
+
+def _remove_leftovers(runtime: ContainerRuntime) -> None:
+    """Remove containers of processes that were killed together with the runtime's client."""
+    with suppress(OSError):
+        for name, process in runtime.names(LABEL):
+            if has_ended(*process.rpartition("-")[::2]):
+                runtime.remove(name)
 
 
 _ENDED: Final = (

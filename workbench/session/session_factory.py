@@ -72,9 +72,7 @@ OnLive = Callable[[LiveEvent], None]
 
 
 class Listeners(TypedDict):
-    """The listeners of a session; `has_user` says whether a user can answer, now or later, and `overrides` replace
-    settings.
-    """
+    """The listeners of a session. `has_user`: a user can answer, now or later. `overrides` replace settings."""
 
     on_event: OnEvent
     on_live: OnLive
@@ -158,9 +156,7 @@ class OpenedSession:
             logger.exception("the end of the run could not be written")
 
     def close(self) -> None:
-        """Release everything: end child processes, close the file (deleting an empty session), unlock; may be called
-        twice.
-        """
+        """Release everything: end child processes, close the file, delete an empty one, unlock. May be called twice."""
         try:
             self._resources.close()
         except OSError:  # the disk failed or is read-only; the caller must still be able to report earlier errors

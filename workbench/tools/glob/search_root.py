@@ -44,7 +44,7 @@ def locate(path: str | None, workspace: str) -> SearchRoot:
         raise SearchRootError(
             f"{visible(absolute, lines=False)} is neither a directory nor a regular file; it is not searched."
         )
-    if hidden := hidden_directory(real, below=True):
+    if hidden := hidden_directory(real, or_inside=True):
         raise SearchRootError(
             f"{visible(absolute, lines=False)} is not searched: {visible(hidden, lines=False)} is hidden from you, and "
             "what is in there does not belong to your task."
