@@ -32,7 +32,7 @@ from workbench.session.session_names import new_id
 
 _SCRIPT = '[[turn]]\nname = "end"\n[[turn.call]]\ntool = "finish"\narguments = { message = "Done." }\n'
 _ROUNDS = 30
-_TASKS = 300
+_TASKS = 1_000
 _OVERHEAD_MS = 150.0
 _FACTOR = 1.3
 
@@ -53,7 +53,7 @@ def measures() -> Iterator[Measure]:
     name = "batch: processor time of an attempt beside its session"
     yield Measure(name, overhead, "ms", None, _OVERHEAD_MS, overhead <= _OVERHEAD_MS)
     alone = max(session_cpu, session_wall) * _TASKS / len(os.sched_getaffinity(0))
-    name = f"batch: {_TASKS} one-step tasks, beside their sessions"
+    name = f"batch: {_TASKS:,} one-step tasks, beside their sessions"
     yield Measure(name, run_wall, "s", alone, alone * _FACTOR, run_wall <= alone * _FACTOR)
 
 

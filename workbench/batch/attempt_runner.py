@@ -122,7 +122,7 @@ class AttemptRunner:
             setup = self._command("setup", self._task.setup, copy, container=container)
         if not setup.ok:
             return ("interrupted" if self._cancel.is_set else "setup"), str(setup)
-        copy.record()  # what the setup has changed is not the agent's
+        copy.record(is_durable=False)  # what the setup has changed is not the agent's
         return None
 
     def _in_session(self, copy: WorkspaceCopy, resources: ExitStack) -> tuple[Ending, str]:

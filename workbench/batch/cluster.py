@@ -40,6 +40,10 @@ _OPTIONS: Final = {
     "distributed.worker.daemon": False,  # attempts start processes
     "distributed.comm.timeouts.connect": f"{_CONNECT_SECONDS}s",
     "distributed.admin.low-level-log-length": 100,
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.tick.limit": "60s",
+    "distributed.worker.profile.enabled": False,
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
     "distributed.nanny.http.routes": [],
@@ -48,8 +52,8 @@ _OPTIONS: Final = {
     "distributed.worker.memory.pause": False,
     "distributed.worker.memory.terminate": False,
 }
-"""What differs from dask's defaults: workers may be lost often, memory that tools use is not data to spill, and no web
-server shows anything.
+"""What differs from dask's defaults: workers may be lost often, memory that tools use is not data to spill, and neither
+web servers nor profiles, which take a tenth of the processor time, show anything.
 """
 
 

@@ -48,7 +48,7 @@ def make_workspace(
                 _unpack(archive, copy.directory, is_tree=archive.name.startswith("tree"))
             else:
                 fill(task, copy.directory, run)
-            copy.record()
+            copy.record(is_durable=False)
     except BaseException:
         copy.remove()
         raise

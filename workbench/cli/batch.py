@@ -115,7 +115,7 @@ def _carry_out(
     if remaining:
         resume = f"ohw batch --resume -o {shlex.quote(arguments.output)}"
         print_error(f"{counted(remaining, 'attempt')} left; continue with `{visible(resume, lines=False)}`")
-        return _INTERRUPTED if interrupts.count else _TOO_EXPENSIVE
+        return INTERRUPTED if interrupts.count else _TOO_EXPENSIVE
     return 1 if broken else 0
 
 
@@ -134,7 +134,7 @@ def _run_of(arguments: Namespace, settings: Settings) -> tuple[RunDirectory, Run
         check_stored(tasks)
         if not models and "model" in settings.from_flags:
             models = (settings.model or "",)
-        options = directory.options().extended(models, arguments.attempts or 0, _flags(arguments), _shared(arguments))
+        options = directory.options().extended(models, arguments.attempts or 0, flags_of(arguments), _shared(arguments))
         directory.write(options)
         return directory, options, tasks
     if arguments.source is None:
@@ -143,8 +143,8 @@ def _run_of(arguments: Namespace, settings: Settings) -> tuple[RunDirectory, Run
     models = models or tuple(filter(None, [settings.model]))
     if not models and not all(task.model for task in tasks):
         raise UsageError(NO_MODEL_MESSAGE)
-    _check_never(settings, tasks)
-    options = RunOptions(models, arguments.attempts or 1, _flags(arguments), shared=_shared(arguments))
+    check_never(settings, tasks)
+    options = RunOptions(models, arguments.attempts or 1, flags_of(arguments), shared=_shared(arguments))
     return directory.create(options, tasks), options, tasks
 
 
@@ -155,37 +155,6 @@ def _template(arguments: Namespace) -> str:
         return Path(arguments.prompt).expanduser().read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"--prompt {arguments.prompt!r} cannot be read: {error}") from None
-
-
-def _flags(arguments: Namespace) -> dict[str, Any]:
-    """Return the settings of the command line that hold for each attempt; keys never leave the environment."""
-    from workbench.cli.arguments import settings_with_flags
-
-    of_run = ("model", "max_cost", "api_key")
-    values = {each.name: getattr(arguments, each.name) for each in settings_with_flags() if each.name not in of_run}
-    return {name: value for name, value in values.items() if value is not None}
-
-
-def _shared(arguments: Namespace) -> str:
-    """Return the absolute path of the directory that --shared names. Raises UsageError."""
-    if arguments.shared is None:
-        return ""
-    directory = Path(arguments.shared).expanduser().resolve()
-    if not directory.is_dir():
-        raise UsageError(f"--shared {arguments.shared!r} is not a directory")
-    return str(directory)
-
-
-def _check_never(settings: Settings, tasks: Sequence[TaskSpec]) -> None:
-    """Raise UsageError if a task would run without asking and without anything that confines it."""
-    from workbench.batch.attempt_runner import may_leave_unasked
-
-    for task in tasks:
-        if not task.image and may_leave_unasked(replace(settings, mode=task.mode or settings.mode)):
-            raise UsageError(
-                f"nothing was started: the task {task.id} has the mode never, which needs an image, or a sandbox that "
-                "is not optional: --sandbox workspace-write"
-            )
 
 
 def _open_attempts(
@@ -222,3 +191,13 @@ def _rates(arguments: Namespace) -> Mapping[str, float]:
         return rates_of(arguments.rate)
     except ValueError as error:
         raise UsageError(f"--rate {error}: give a model and its calls a minute, such as MODEL=60/min") from None
+
+
+def _shared(arguments: Namespace) -> str:
+    """Return the absolute path of the directory that --shared names. Raises UsageError."""
+    if arguments.shared is None:
+        return ""
+    directory = Path(arguments.shared).expanduser().resolve()
+    if not directory.is_dir():
+        raise UsageError(f"--shared {arguments.shared!r} is not a directory")
+    return str(directory)

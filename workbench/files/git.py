@@ -157,6 +157,8 @@ def create_own_repository(git_dir: Path, attributes: bytes = b"") -> None:
 
     It has what `git init` creates, without the process that this would take.
     """
+    if (git_dir / "HEAD").exists():
+        return
     for name in ("objects", "refs", "info"):
         (git_dir / name).mkdir(parents=True, exist_ok=True)
     (git_dir / "config").write_text("[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n")

@@ -59,14 +59,18 @@ class WorkspaceCopy:
         directory = _workspaces(locations) / name / Path(path).name
         return cls(image, path, directory, _records(locations) / name)
 
-    def record(self) -> None:
+    def record(self, *, is_durable: bool = True) -> None:
         """Store what the directory contains now, as the basis of `patch`. Raises OSError or WorkbenchError.
 
-        Files that git ignores are omitted, unless the project's own repository tracks them.
+        Files that git ignores are omitted, unless the project's own repository tracks them. A record that is not
+        durable may be lost when the machine fails.
         """
-        create_own_repository(self.own / "base", _ATTRIBUTES)
         tree = self._tree() if any(self.directory.iterdir()) else EMPTY_TREE
-        replace_file(self.own / "copy.json", msgspec.json.encode(_Record(self.image, self.path, tree)))
+        content = msgspec.json.encode(_Record(self.image, self.path, tree))
+        if is_durable:
+            replace_file(self.own / "copy.json", content)
+        else:
+            (self.own / "copy.json").write_bytes(content)
 
     def _tree(self) -> str:
         """Store the contents of the directory, and return the name of their tree."""
@@ -97,6 +101,7 @@ class WorkspaceCopy:
 
     def _add_all(self) -> None:
         """Add all files to the index but those that git cannot add: a repository in the workspace without a commit."""
+        create_own_repository(self.own / "base", _ATTRIBUTES)
         self._git("add", "--all", "--ignore-errors", may_omit=True)
 
     def _git(self, *words: str, data: bytes = b"", may_omit: bool = False) -> bytes:
