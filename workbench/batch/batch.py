@@ -6,10 +6,10 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 from distributed import Future
@@ -25,6 +25,8 @@ from workbench.batch.workspace_sender import SentArchive, WorkspaceSender
 from workbench.errors import WorkbenchError
 from workbench.text import first_line, visible_path
 
+_Ended: TypeAlias = tuple[TaskAttempt, "Future[bytes] | SentArchive"]
+"""An attempt with its result, or with what its worker has got for it."""
 _MOST_TIMES: Final = 5
 """How often an attempt is handed out again because its worker lacked the workspace."""
 _MOST_AT_ONCE: Final = 50
@@ -64,7 +66,7 @@ class BatchRun:
         self._shared_context = context
         self._context = msgspec.json.encode(context)
         self._sender = WorkspaceSender(cluster, context)
-        self._ended: queue.SimpleQueue[tuple[TaskAttempt, Future[bytes] | SentArchive]] = queue.SimpleQueue()
+        self._ended: queue.SimpleQueue[_Ended] = queue.SimpleQueue()
         self._is_stopped = threading.Event()
         self.running: dict[str, RunningAttempt] = {}
         """The attempts that were handed out, by their keys."""
@@ -84,19 +86,39 @@ class BatchRun:
         self._cluster.check_versions()
         create_shared_run(self._shared_context)
         waiting = deque(attempts)
+        ended: Sequence[_Ended] = ()
         while waiting or self.running:
-            self._start_some(waiting, results)
+            if self._max_cost:  # whether more may start depends on what the ended ones have cost
+                self._collect(ended, results, on_outcome)
+                ended = ()
+            # Before reports are fetched and stored, so that no worker waits for that.
+            self._start_some(waiting, results, len(ended))
             if not self.running and (self._is_stopped.is_set() or self._is_too_expensive):
                 break
-            self._collect(results, on_outcome)
+            self._collect(ended, results, on_outcome)
+            ended = self._next_ended() if waiting or self.running else ()
         self._cluster.forget_run(self._context)
         forget_shared_run(self._shared_context)
 
-    def _collect(self, results: Results, on_outcome: Callable[[AttemptOutcome], None]) -> None:
-        """Wait for attempts to end, and store the outcomes of those that have ended meanwhile, all at once."""
+    def _next_ended(self) -> Sequence[_Ended]:
+        """Wait for attempts to end, and return those that have; none if none ended for a moment."""
+        ended = []
+        with suppress(queue.Empty):
+            ended.append(self._ended.get(timeout=_POLL))
+            while len(ended) < _MOST_AT_ONCE:
+                ended.append(self._ended.get_nowait())
+        return ended
+
+    def _collect(
+        self,
+        ended: Sequence[_Ended],
+        results: Results,
+        on_outcome: Callable[[AttemptOutcome], None],
+    ) -> None:
+        """Fetch the reports of attempts that have ended, and store their outcomes, all at once."""
         outcomes: list[AttemptOutcome] = []
         try:
-            outcomes.extend(self._next_outcomes())
+            outcomes.extend(self._outcomes(ended))
         finally:
             results.add(*outcomes)
             for outcome in outcomes:
@@ -116,10 +138,10 @@ class BatchRun:
     def _is_too_expensive(self) -> bool:
         return 0 < self._max_cost <= self.cost
 
-    def _start_some(self, waiting: deque[TaskAttempt], results: Results) -> None:
-        """Hand out as many attempts as may run now."""
+    def _start_some(self, waiting: deque[TaskAttempt], results: Results, ended: int) -> None:
+        """Hand out as many attempts as may run now; `ended` of those that count as running do not run any more."""
         attempts: dict[AttemptName, TaskAttempt] = {}
-        while waiting and self._may_start():
+        while waiting and self._may_start(ended):
             attempt = waiting.popleft()
             earlier = results.outcome_of(attempt.names)
             if earlier is not None:
@@ -129,7 +151,7 @@ class BatchRun:
         if attempts:
             self._start(attempts)
 
-    def _may_start(self) -> bool:
+    def _may_start(self, ended: int) -> bool:
         if self._is_stopped.is_set() or self._is_too_expensive:
             return False
         now = time.monotonic()
@@ -139,7 +161,7 @@ class BatchRun:
         if bool(slots) != self._has_workers:
             self._has_workers = bool(slots)
             self._notify("there are workers again" if slots else "there is no worker; waiting for one")
-        return len(self.running) < (min(slots, self._max_parallel) if self._max_parallel else slots)
+        return len(self.running) - ended < (min(slots, self._max_parallel) if self._max_parallel else slots)
 
     def _register(self, attempt: TaskAttempt) -> AttemptName:
         """Count an attempt as running, and return the name under which it is handed out."""
@@ -165,13 +187,8 @@ class BatchRun:
         """Note that an attempt has ended, or that its worker has got the workspace; called in other threads."""
         self._ended.put((attempt, ended))
 
-    def _next_outcomes(self) -> Iterator[AttemptOutcome]:
-        """Wait for attempts to end, and yield the outcomes of those that have; none if none ended for a moment."""
-        ended = []
-        with suppress(queue.Empty):
-            ended.append(self._ended.get(timeout=_POLL))
-            while len(ended) < _MOST_AT_ONCE:
-                ended.append(self._ended.get_nowait())
+    def _outcomes(self, ended: Sequence[_Ended]) -> Iterator[AttemptOutcome]:
+        """Yield the outcomes of attempts that have ended; one that is handed out again has none yet."""
         finished = {each.key: each for _, each in ended if isinstance(each, Future) and each.status == "finished"}
         reports = dict(zip(finished, self._cluster.results(list(finished.values())), strict=True)) if finished else {}
         for attempt, each in ended:
