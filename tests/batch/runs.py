@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -48,7 +50,13 @@ def start_batch(sandbox: Sandbox, *arguments: str, **env: str) -> BatchClient:
     """Start `ohw batch` without a sandbox, which the tests of the sandbox prove, in the project's directory."""
     words = [sys.executable, "-m", "workbench", "batch", "--sandbox", "off", *arguments]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return BatchClient(words, cwd=sandbox.project, env={**sandbox.env, **QUICK, **env}, **pipes)
+    # With a group of its own, as a shell with job control starts it, so that tests can press Ctrl+C.
+    return BatchClient(words, cwd=sandbox.project, env={**sandbox.env, **QUICK, **env}, start_new_session=True, **pipes)
+
+
+def press_ctrl_c(client: subprocess.Popen[str]) -> None:
+    """Send the client and its workers what a terminal sends them."""
+    os.killpg(client.pid, signal.SIGINT)
 
 
 def run_batch(sandbox: Sandbox, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:

@@ -24,6 +24,7 @@ from tests.batch.runs import (
     dask_cluster,
     outcomes,
     patch_of,
+    press_ctrl_c,
     run_batch,
     sessions,
     start_batch,
@@ -99,15 +100,28 @@ def test_each_task_ends_once_though_workers_and_the_client_are_killed(sandbox: S
     wait_for(lambda: not sandbox.processes(), "all processes to end")
 
 
+def test_ctrl_c_lets_what_runs_end_and_stores_it(sandbox: Sandbox):
+    slow = {"tool": "execute_bash", "risk": "LOW", "arguments": {"command": "sleep 4.5; echo made > made.txt"}}
+    tasks = write_tasks(sandbox, *(task(number, mode="high") for number in range(2)))
+    arguments = (tasks, "-o", "run", "--model", sandbox.script(slow, FINISH), "--max-parallel", "1")
+    with start_batch(sandbox, *arguments) as client:
+        wait_for(lambda: _running(sandbox, "sleep 4.5"), "the command to run")
+        press_ctrl_c(client)
+        wait_for(lambda: "no more attempts" in _line(client), "the answer")
+        assert client.wait(60) == 130
+    assert [each.state for each in outcomes(sandbox).values()] == ["solved"]
+    assert not sandbox.processes()
+
+
 def test_first_interrupt_finishes_what_runs_and_the_second_ends_it(sandbox: Sandbox):
     slow = sandbox.script(SLOW, FINISH)
     tasks = write_tasks(sandbox, *(task(number, mode="high") for number in range(4)))
     with start_batch(sandbox, tasks, "-o", "run", "--model", slow, "--max-parallel", "2") as client:
         wait_for(lambda: _running(sandbox, "sleep 300"), "the commands to run")
-        client.send_signal(signal.SIGINT)
+        press_ctrl_c(client)
         wait_for(lambda: "no more attempts" in _line(client), "the answer to the first")
         assert client.poll() is None
-        client.send_signal(signal.SIGINT)
+        press_ctrl_c(client)
         assert client.wait(60) == 130
     assert {each.ending for each in outcomes(sandbox).values()} == {"interrupted"}
     assert not sandbox.processes()
@@ -255,6 +269,22 @@ def test_keys_of_the_environment_serve_every_attempt_and_are_in_no_file(sandbox:
     files = [each for each in (sandbox.project / "run").rglob("*") if each.is_file()]
     assert not [each for each in files if KEY.encode() in each.read_bytes()]
     assert any(b"OHW_TASK=t1" in each.read_bytes() for each in files)
+
+
+def test_helper_of_the_workers_does_not_have_the_keys(sandbox: Sandbox, model: str):
+    tasks = write_tasks(sandbox, task(1))
+    with start_batch(sandbox, tasks, "-o", "run", "--model", model, OHW_API_KEY=KEY) as client:
+        tracker = wait_for(lambda: _child(client, "resource_tracker"), "the helper")
+        assert KEY not in str(tracker.environ())
+        assert client.wait(60) == 0
+
+
+def _child(client: subprocess.Popen[str], name: str) -> psutil.Process | None:
+    with contextlib.suppress(psutil.Error):
+        for each in psutil.Process(client.pid).children():
+            if name in " ".join(each.cmdline()):
+                return each
+    return None
 
 
 def test_scheduler_that_is_not_there_is_named(sandbox: Sandbox, model: str):

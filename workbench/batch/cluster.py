@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from multiprocessing import resource_tracker
 from typing import Any, Final, TypeVar
 
 import dask
@@ -28,6 +30,7 @@ from distributed.utils import sync
 
 from workbench import __version__
 from workbench.batch.worker import end_attempts, end_unwanted, forget_run, run_attempt, version_of_worker
+from workbench.engine.sockets import forbid_tracing
 from workbench.errors import WorkbenchError
 from workbench.text import first_line, visible
 
@@ -153,9 +156,11 @@ def local_cluster(workers: int) -> Iterator[Cluster]:
     """Yield a cluster of processes on this machine, which end with this process.
 
     Whoever can connect to a worker can run code in it, also an agent's command or another user. So all connections need
-    a certificate that only these processes have.
+    a certificate that only these processes have, and no process of this user can read their memory or environment.
     """
-    with dask.config.set(_OPTIONS):
+    forbid_tracing()
+    _start_resource_tracker()
+    with dask.config.set({**_OPTIONS, "distributed.worker.preload": ["workbench.batch.local_worker"]}):
         logging.getLogger("distributed").setLevel(logging.CRITICAL)
         with (
             LocalCluster(
@@ -172,9 +177,22 @@ def local_cluster(workers: int) -> Iterator[Cluster]:
             yield Cluster(client)
 
 
+def _start_resource_tracker() -> None:
+    """Start the helper process of multiprocessing without the environment, from which an agent's command could read
+    keys.
+    """
+    before = dict(os.environ)
+    os.environ.clear()
+    try:
+        resource_tracker.ensure_running()
+    finally:
+        os.environ.update(before)
+
+
 @contextmanager
 def existing_cluster(scheduler: str) -> Iterator[Cluster]:
     """Yield the cluster of a scheduler that runs already. Raises WorkbenchError if it cannot be reached."""
+    forbid_tracing()
     with dask.config.set(_OPTIONS):
         logging.getLogger("distributed").setLevel(logging.CRITICAL)
         try:

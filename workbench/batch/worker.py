@@ -88,7 +88,7 @@ def version_of_worker() -> str:
 
 
 @cache
-def _prepare_process() -> None:
+def prepare_process() -> None:
     """Prepare this process for attempts: what they start ends with it, and cannot read its memory."""
     mark_descendants()
     forbid_tracing()
@@ -112,7 +112,7 @@ def run_attempt(attempt: bytes, context: bytes, turns: Turns | None = None) -> b
     work = msgspec.json.decode(attempt, type=TaskAttempt)
     shared = msgspec.json.decode(context, type=RunContext)
     began = time.time()
-    _prepare_process()
+    prepare_process()
     try:
         work.task.validate()
         if shared.version != __version__:

@@ -68,7 +68,12 @@ def display(run: BatchRun, total: int, *, as_json: bool) -> Iterator[Callable[[A
     from workbench.batch.progress import Progress, outcome_line
 
     if as_json or not sys.stdout.isatty() or os.environ.get("TERM", "dumb") == "dumb":
-        yield lambda outcome: print_line(outcome_line(outcome, as_json=as_json))
+
+        def show(outcome: AttemptOutcome) -> None:
+            print_line(outcome_line(outcome, as_json=as_json))
+            sys.stdout.flush()  # whoever reads it wants to know now
+
+        yield show
         return
     from rich.console import Console
     from rich.live import Live
