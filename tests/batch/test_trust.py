@@ -18,7 +18,9 @@ from tests.sandbox import Sandbox
 from tests.system_packages import found_or_installed
 from workbench.batch.attempt import AttemptOutcome, TaskAttempt
 from workbench.batch.attempt_files import AttemptFiles, Report
+from workbench.batch.model_settings import with_model
 from workbench.batch.task import InvalidTask, TaskSpec
+from workbench.config.settings import Settings
 from workbench.errors import WorkbenchError
 from workbench.llm.model import Cancel
 from workbench.protocol.events import ActionObserved
@@ -225,3 +227,29 @@ def test_run_whose_directory_is_deleted_says_so(sandbox: Sandbox, tmp_path: Path
     assert done.returncode == 1
     assert "is gone; what has ended since then is not stored" in done.stderr
     assert "solved" not in done.stdout
+
+
+OTHER = "anthropic/claude-opus-4-5"
+
+
+@pytest.mark.parametrize(
+    ("user", "command", "attempt", "remaining"),
+    [
+        ({"model": "openai/gpt-5", "api_key_env": "CORP"}, "", "openai/gpt-5-mini", {"api_key_env": "CORP"}),
+        ({"model": "openai/gpt-5", "api_key_env": "CORP", "api_base": "http://a/v1"}, OTHER, OTHER, {}),
+        ({"model": "openai/gpt-5", "api_key": "k"}, "", OTHER, {}),
+        ({"model": "openai/gpt-5", "api_key": "k"}, OTHER, OTHER, {"api_key": "k"}),
+        ({"api_key": "k"}, "openai/gpt-5", OTHER, {}),
+        ({"api_key": "k"}, "", OTHER, {"api_key": "k"}),
+        ({"api_base": "http://a/v1", "from_flags": ("api_base",)}, "openai/gpt-5", OTHER, {}),
+        ({"model": OTHER, "api_base": "http://a/v1", "from_flags": ("api_base",)}, "openai/a", "openai/b", None),
+    ],
+)
+def test_key_and_url_for_one_provider_are_not_used_for_another(
+    user: dict, command: str, attempt: str, remaining: dict | None
+):
+    settings = with_model(Settings(**user), attempt, command)
+    assert settings.model == attempt
+    names = ("api_key", "api_key_env", "api_base")
+    expected = remaining if remaining is not None else {name: user[name] for name in names if name in user}
+    assert {name: value for name in names if (value := getattr(settings, name))} == expected

@@ -50,6 +50,8 @@ class RunContext(msgspec.Struct, frozen=True):
     """A directory that the client and all workers see, for archives of workspaces and what attempts leave behind."""
     settings: dict[str, Any] = {}
     """The settings of the client's user that are not for one machine, without secrets."""
+    command_model: str = ""
+    """The model that the key and the URL on the command line or in the environment are for; empty for all models."""
     client: str = ""
     """A name for the client: attempts of an interrupted one end, and those of a later one for the same run start."""
 

@@ -21,6 +21,7 @@ from workbench.batch.attempt_session import AttemptRun, Spending
 from workbench.batch.commands import CommandRun, run_command
 from workbench.batch.container_commands import command_in, every_host
 from workbench.batch.model_rate import RatedModels, Turns
+from workbench.batch.model_settings import with_model
 from workbench.batch.workspaces import NoWorkspace, make_workspace
 from workbench.config.locations import Locations
 from workbench.config.modes import NEVER
@@ -182,7 +183,6 @@ class AttemptRunner:
     def _settings(self) -> Settings:
         task = self._task
         own = {
-            "model": self._attempt.model,
             "mode": task.mode or None,
             "max_steps": task.max_steps or None,
             "token_limit": task.max_tokens or None,
@@ -190,7 +190,8 @@ class AttemptRunner:
             "container": {"image": task.image} if task.image else None,
         }
         flags = {**self._context.flags, **{name: value for name, value in own.items() if value is not None}}
-        settings = load_settings(self._locations, _VARIABLES, also_written=self._context.settings, **flags)
+        of_user = load_settings(self._locations, _VARIABLES, also_written=self._context.settings, **flags)
+        settings = with_model(of_user, self._attempt.model, self._context.command_model)
         if may_leave_unasked(settings):
             raise UsageError(f"the mode {NEVER} needs an image, or a sandbox that is not optional")
         return settings

@@ -21,6 +21,7 @@ _PORTABLE: Final = (
     "max_observe",
     "max_steps",
     "mode",
+    "model",
     "models",
     "sandbox",
     "sandbox_caches",

@@ -16,6 +16,7 @@ from workbench.cli.batch_run import (
     INTERRUPTED,
     Interrupts,
     check_never,
+    command_model,
     display,
     flags_of,
     interruptible,
@@ -91,6 +92,7 @@ def _context(arguments: Namespace, options: RunOptions, directory: RunDirectory)
         answer_seconds=60.0 * (arguments.wait or 0),
         shared=options.shared,
         settings=portable_settings(),
+        command_model=command_model(arguments),
         client=secrets.token_hex(6),
     )
 

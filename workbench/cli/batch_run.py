@@ -41,6 +41,11 @@ def models_of(arguments: Namespace) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, map(str.strip, (arguments.models or "").split(",")))))
 
 
+def command_model(arguments: Namespace) -> str:
+    """Return the model that a key or URL beside it on the command line is for; empty if there is none."""
+    return arguments.model or next(iter(models_of(arguments)), "")
+
+
 def flags_of(arguments: Namespace) -> dict[str, Any]:
     """Return the settings of the command line that hold for each attempt; keys never leave the environment."""
     from workbench.cli.arguments import settings_with_flags

@@ -29,6 +29,7 @@ from workbench.cli.batch_run import (
     INTERRUPTED,
     Interrupts,
     check_never,
+    command_model,
     display,
     flags_of,
     interruptible,
@@ -117,7 +118,13 @@ def _run(arguments: Namespace, settings: Settings, race: Race, interrupts: Inter
     if arguments.json:
         print_line(json.dumps({"race": race.name, "attempts": len(attempts)}))
         sys.stdout.flush()
-    context = RunContext(options.nonce, str(race.run.path), options.flags, client=secrets.token_hex(6))
+    context = RunContext(
+        options.nonce,
+        str(race.run.path),
+        options.flags,
+        command_model=command_model(arguments),
+        client=secrets.token_hex(6),
+    )
     workers = arguments.max_parallel or max(_LEAST_PARALLEL, len(os.sched_getaffinity(0)))
     with closing(Results(race.run.results)) as results, local_cluster(min(workers, len(attempts))) as cluster:
         max_cost = settings.max_cost if "max_cost" in settings.from_flags else 0.0
