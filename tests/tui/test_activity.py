@@ -7,8 +7,9 @@ import pytest
 from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.fake_client import FakeClient
 from tests.tui.sample_session import START, WORKSPACE, Script
+from workbench.client.client import Disconnected
 from workbench.protocol import live
-from workbench.tui.widgets.activity import Activity, began, size_text
+from workbench.tui.widgets.activity import Activity, activity_text, began, size_text
 from workbench.view import clock
 from workbench.view.reducer import apply
 
@@ -110,3 +111,17 @@ def test_call_is_forgotten_when_its_response_is_stored():
     script.answer("Done.")
     apply(state, script.events[-1])
     assert state.call is None
+
+
+@pytest.mark.parametrize(
+    ("lost", "words", "kind"),
+    [
+        (Disconnected("gone"), "✗ no connection to the agent", "warning"),
+        (Disconnected("gone", for_good=True), "✗ the session cannot continue", "error"),
+        (Disconnected("The attempt has ended", for_good=True, is_end=True), "the session has ended", "info"),
+    ],
+)
+def test_session_that_was_to_end_is_no_failure(lost: Disconnected, words: str, kind: str):
+    state = Script().start().user("Go.").state()
+    (notice,) = apply(state, lost).added
+    assert (activity_text(state)[0], notice.kind) == (words, kind)

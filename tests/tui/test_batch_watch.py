@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 
 import pytest
@@ -218,3 +219,12 @@ async def test_hostile_names_change_nothing_but_their_cells(tmp_path):
         await pilot.press("enter")
         await shows(pilot, "ATTEMPT", "[bold]no[/bold]")
         assert text_on(app).replace("\n", "").isprintable()
+
+
+async def test_deleted_run_is_said_to_be_deleted(tmp_path):
+    run = finished_run(tmp_path / "run")
+    app = watch(run)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await shows(pilot, "126 of 126")
+        shutil.rmtree(run)
+        await shows(pilot, "the run was deleted")

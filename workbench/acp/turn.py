@@ -39,6 +39,8 @@ class PromptTurn:
         """Update the turn with a message from the engine, which may end it; `changed` is what the message changed in
         the state.
         """
+        if changed.refused:  # perhaps the decision that was to stop the run
+            self.is_stopping = self.is_cancelled
         if isinstance(message, Disconnected):
             self.fail(RunFailed(message.reason))
         elif self._ends_with is not None and isinstance(message, self._ends_with):

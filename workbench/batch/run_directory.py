@@ -142,7 +142,9 @@ class RunDirectory:
     def _read(self, name: str, decode: Callable[[bytes], T]) -> T:
         try:
             return decode((self.path / name).read_bytes())
-        except (OSError, msgspec.MsgspecError) as error:
+        except OSError as error:
+            raise WorkbenchError(f"{name} in {self._name} cannot be read: {error.strerror or error}") from None
+        except msgspec.MsgspecError as error:
             raise WorkbenchError(f"{name} in {self._name} cannot be read: {error}") from None
 
     def _hold(self) -> None:

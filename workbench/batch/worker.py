@@ -124,6 +124,8 @@ def run_attempt(attempt: bytes, context: bytes, turns: Turns | None = None) -> b
                 report = _ended(work, "interrupted", "", began)
     except (WorkbenchError, InvalidTask) as error:
         report = _ended(work, "worker", first_line(str(error), 300), began)
+    except OSError as error:  # such as a full disk, or a run that was deleted
+        report = _ended(work, "worker", first_line(describe_fault(error), 300), began)
     except Exception as error:  # a fault in one attempt must not end the run
         logger.exception("an attempt failed")
         report = _ended(work, "worker", first_line(describe_fault(error), 300), began)

@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 class Disconnected(Struct, frozen=True):
     """The engine ended or did not start; `reason` is one line.
 
-    With `for_good`, the session cannot continue in this client.
+    With `for_good`, the session cannot continue in this client; with `is_end`, it was not to continue.
     """
 
     reason: str
     for_good: bool = False
+    is_end: bool = False
 
 
 class CommandRefused(Struct, frozen=True):

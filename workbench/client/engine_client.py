@@ -230,7 +230,7 @@ _STALL_CHECKS = 2
 _VIEWER = "Read-only: this view controls nothing"
 _STALLED = "The agent process was stopped and does not respond. It continues with: kill -CONT {}"
 _GONE = "The agent process stopped. Your next answer or message restarts it"
-_ENDED = "The run has ended, and the session is not continued from here"
+_ENDED = "The attempt has ended"
 _PARTING = 1.0
 _FAULT = "The connection to the engine failed inside ohw ({}); what you send next connects again"
 
@@ -372,7 +372,8 @@ class EngineClient:
         if self._connection is connection:
             self._connection = None
         if not self._closing:
-            self._inbox.put([Disconnected(reason, for_good=not self._launch.starts_engine)])
+            is_end = reason == _ENDED
+            self._inbox.put([Disconnected(reason, for_good=not self._launch.starts_engine, is_end=is_end)])
             connection.close()
 
     def _taken(self, message: Message) -> Incoming:

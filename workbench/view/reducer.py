@@ -110,7 +110,7 @@ def link_lost(state: SessionState, lost: Disconnected) -> Changed:
     """Mark the engine as gone: nothing runs or streams any more, and everything shown stays."""
     changed = Changed(status=True, live=True)
     state.work, state.stalled = "lost", ""
-    state.work_detail, state.is_over = lost.reason, lost.for_good
+    state.work_detail, state.is_over, state.has_ended = lost.reason, lost.for_good, lost.is_end
     state.has_control, state.others = True, 0
     for item in state.running.values():
         item.phase = "lost"
@@ -118,7 +118,7 @@ def link_lost(state: SessionState, lost: Disconnected) -> Changed:
     state.running.clear()
     if state.live is not None:
         changed.merge(cut_short(state))
-    kind: NoticeKind = "error" if lost.for_good else "warning"
+    kind: NoticeKind = "info" if lost.is_end else "error" if lost.for_good else "warning"
     return changed.merge(added(state, NoticeItem(0, lost.reason, kind))).merge(Changed(refused=lost.reason))
 
 

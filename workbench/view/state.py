@@ -313,6 +313,8 @@ class SessionState(Struct):
     work_detail: str = ""
     is_over: bool = False
     """Whether the engine is lost and the session cannot continue in this client."""
+    has_ended: bool = False
+    """Whether that is no failure: the session was to end."""
     stalled: str = ""
     """Why the engine does not respond although it is alive; empty while it responds."""
     has_control: bool = True

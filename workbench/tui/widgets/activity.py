@@ -121,13 +121,19 @@ def began(state: SessionState) -> datetime | None:
     return None if state.call or (state.live and state.live.text) else state.thinks_since
 
 
+def _lost_text(state: SessionState) -> tuple[str, str]:
+    if state.has_ended:
+        return "the session has ended", "$dim"
+    return f"✗ {'the session cannot continue' if state.is_over else 'no connection to the agent'}", "$error"
+
+
 def activity_text(state: SessionState, answer: str = "F8", send: str = "Enter") -> tuple[str, str]:
     """Return the current activity, as a sign and words, and its style.
 
     `answer` is the key that opens a question, `send` the one that sends the prompt.
     """
     if state.work == "lost":  # the conversation ends with the reason
-        return f"✗ {'the session cannot continue' if state.is_over else 'no connection to the agent'}", "$error"
+        return _lost_text(state)
     if state.stalled:
         return f"✗ {first_line(state.stalled, 200)}", "$error"
     if state.waiting:

@@ -164,6 +164,8 @@ class WatchScreen(LowLatencyScreen):
         try:
             view = await in_daemon(self._run.read)
         except WorkbenchError as error:
+            title = "the run cannot be read" if self._run.directory.exists else "the run was deleted"
+            update_content(self._title, Content.styled(title, "bold $sign-failed"))
             self._footer.show_problem(str(error))
             return
         if not self.is_attached:
