@@ -34,7 +34,10 @@ def test_view_changes_in_place_and_ends_with_all_outcomes(sandbox: Sandbox):
 def test_view_has_the_slowest_the_newest_failures_and_the_remaining_time():
     now = [0.0]
     running = {str(n): RunningAttempt(TaskAttempt(TaskSpec(f"r{n}", "x"), "m", 1), float(10 - n)) for n in range(6)}
-    progress = Progress(40, running, clock=lambda: now[0])
+    questions = {"r4": "HIGH: Install\x1b[2J it needs an approval"}
+    progress = Progress(
+        40, running, clock=lambda: now[0], question_of=lambda attempt: questions.get(attempt.task.id, "")
+    )
     now[0] = 60.0
     for number in range(10):
         progress.add(outcome(number, solved=number != 4, cost=0.1, detail="check: exit code 1" if number == 4 else ""))
@@ -42,7 +45,7 @@ def test_view_has_the_slowest_the_newest_failures_and_the_remaining_time():
         "██████░░░░░░░░░░░░░░░░░░  10 of 40   9 solved · 1 unsolved   $1.00",
         "1m 00s · 10.0 a minute · 50.0s to 50.0s left",
         "● r5  m #1   55.0s",
-        "● r4  m #1   54.0s",
+        "? r4  m #1   54.0s   HIGH: Install\\e[2J it needs an approval",
         "● r3  m #1   53.0s",
         "● r2  m #1   52.0s",
         "  and 2 more",

@@ -19,12 +19,13 @@ from workbench.files.state_files import replace_file
 from workbench.lazy_pattern import lazy_pattern
 from workbench.llm.model import Cancel
 from workbench.session.session_names import SUFFIX
-from workbench.text import visible_path
+from workbench.text import first_line, visible_path
 
 _OUTCOME: Final = "outcome.json"
 _LOCK: Final = "lock"
 _NOTE: Final = "session"
 _QUESTION: Final = "question"
+_LONGEST_QUESTION: Final = 300
 _POLL: Final = 0.2
 _SESSION: Final = lazy_pattern(r"[a-z0-9][a-z0-9-]{0,79}")
 
@@ -228,6 +229,11 @@ def move_files(attempt: TaskAttempt, outcome: AttemptOutcome, source: Path, targ
         if (source / name).is_file() and not (source / name).is_symlink():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.move(source / name, target / name)
+
+
+def question_in(directory: Path) -> str:
+    """Return the first line of what the attempt with these files waits for; empty if it does not wait."""
+    return first_line(_content(directory / _QUESTION).decode(errors="replace"), _LONGEST_QUESTION)
 
 
 def forget_files(directory: Path) -> None:

@@ -15,7 +15,14 @@ import msgspec
 from distributed import Future
 
 from workbench.batch.attempt import AttemptOutcome, TaskAttempt
-from workbench.batch.attempt_files import Report, RunContext, create_shared_run, forget_shared_run, move_files
+from workbench.batch.attempt_files import (
+    Report,
+    RunContext,
+    create_shared_run,
+    forget_shared_run,
+    move_files,
+    question_in,
+)
 from workbench.batch.cluster import AttemptName, Cluster, SchedulerTurns, is_lost
 from workbench.batch.progress import RunningAttempt
 from workbench.batch.results import Results
@@ -124,6 +131,10 @@ class BatchRun:
             for outcome in outcomes:
                 self.cost += outcome.cost
                 on_outcome(outcome)
+
+    def question_of(self, attempt: TaskAttempt) -> str:
+        """Return what a running attempt on this machine asks its user at the moment; empty if it asks nothing."""
+        return question_in(self._directory.of_attempt(attempt.key))
 
     def stop(self) -> None:
         """Start no more attempts; those that run are finished."""

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from workbench.batch.attempt import AttemptOutcome, TaskAttempt
-from workbench.batch.attempt_states import GOOD, state_sign
+from workbench.batch.attempt_states import GOOD, RUNNING, WAITING, state_sign
 from workbench.batch.figures import duration, money
 from workbench.batch.pace import pace_of
 from workbench.text import counted, visible
@@ -54,11 +54,16 @@ class Progress:
         total: int,
         running: Mapping[str, RunningAttempt],
         clock: Callable[[], float] = time.monotonic,
+        question_of: Callable[[TaskAttempt], str] = lambda attempt: "",
     ) -> None:
-        """`total` attempts are to be made; `running` always has those that run now."""
+        """`total` attempts are to be made; `running` always has those that run now.
+
+        `question_of` returns what an attempt asks its user at the moment, or an empty text.
+        """
         self._total = total
         self._running = running
         self._clock = clock
+        self._question_of = question_of
         self._began = clock()
         self._durations = array("d")
         self._failures: deque[AttemptOutcome] = deque(maxlen=_ROWS)
@@ -92,7 +97,10 @@ class Progress:
         longest.sort(key=lambda each: each.since)
         now = self._clock()
         for each in longest[:_ROWS]:
-            yield f"● {_name(*each.attempt.names)}   {duration(now - each.since)}"
+            question = visible(self._question_of(each.attempt), lines=False)
+            mark = state_sign(WAITING if question else RUNNING)
+            words = (_name(*each.attempt.names), duration(now - each.since), question)
+            yield f"{mark} {'   '.join(filter(None, words))}"
         if len(longest) > _ROWS:
             yield f"  and {len(longest) - _ROWS} more"
 

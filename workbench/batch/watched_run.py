@@ -14,17 +14,16 @@ from typing import Final
 import msgspec
 
 from workbench.batch.attempt import AttemptOutcome, TaskAttempt, planned
+from workbench.batch.attempt_files import question_in
 from workbench.batch.attempt_states import PENDING, RUNNING, WAITING
 from workbench.batch.pace import RunPace, pace_of
 from workbench.batch.results import ResultsReader
 from workbench.batch.run_directory import RunDirectory, RunOptions
 from workbench.batch.task import TaskSpec
 from workbench.session.session_names import SUFFIX
-from workbench.text import first_line
 
 _MOST_TIMED: Final = 2_000
 """The latest attempts by which the remaining time is estimated."""
-_LONGEST: Final = 300
 Names = tuple[str, str, int]
 
 
@@ -167,7 +166,7 @@ class WatchedRun:
                 continue
             files = self.directory.of_attempt(key)
             if _is_locked(files / "lock"):
-                question = first_line(_text(files / "question"), _LONGEST)
+                question = question_in(files)
                 live = WAITING if question else RUNNING
                 since = _modified(files / "lock")
                 session = self._session_here(_text(files / "session").strip())
