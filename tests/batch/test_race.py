@@ -16,7 +16,9 @@ from tests.batch.races import CALC, patch_of, write_calc, write_race
 from tests.sandbox import Sandbox
 from workbench.batch.attempt import AttemptOutcome
 from workbench.batch.race import RankedAttempt, attempts_with_each, last_race, ranked
-from workbench.config.settings import Settings
+from workbench.cli.arguments import parse, settings_with_flags
+from workbench.cli.batch_run import flags_of
+from workbench.config.settings import Settings, load_settings
 from workbench.diff.hunks import compare
 from workbench.errors import UsageError
 from workbench.files.root_directory import Root
@@ -101,6 +103,28 @@ def test_race_in_the_app_gets_the_flags_of_the_app_but_for_its_mode():
     settings = Settings(model="m", mode="plan", sandbox="off", from_flags=("model", "mode", "sandbox"))
     words = race_words(parse_race("--attempts 2 Fix it"), settings, "m", "/w")
     assert words[4:] == ["--sandbox=off", "--models=m", "--attempts=2", "--", "Fix it"]
+
+
+@pytest.mark.parametrize("container", ["docker.io/library/python:3.12", "devcontainer", ""])
+def test_each_flag_of_the_app_has_the_same_effect_in_its_race(sandbox: Sandbox, container: str):
+    table = '[container]\nimage = "other"\ndevcontainer = "dev/devcontainer.json"\nmemory = "1g"\n'
+    sandbox.locations.config.mkdir(parents=True)
+    sandbox.locations.settings_file.write_text(table)
+    flags = {
+        "api_base": "http://localhost:1/v1",
+        "tool_choice": "required",
+        "sandbox": "off",
+        "container": container,
+        "max_steps": "7",
+        "token_limit": "9000",
+        "max_observe": "0",
+        "theme": "ohw-light",
+    }
+    assert {*flags, "model", "mode", "max_cost"} == {each.name for each in settings_with_flags()}
+    settings = load_settings(sandbox.locations, {}, **flags)
+    _, arguments = parse(race_words(parse_race("Fix it"), settings, "m", "/w"))
+    in_race = load_settings(sandbox.locations, {}, **flags_of(arguments))
+    assert {name: getattr(in_race, name) for name in flags} == {name: getattr(settings, name) for name in flags}
 
 
 WORK = (
