@@ -149,6 +149,13 @@ def files_of(sandbox: Sandbox, race: str) -> dict[str, FileState]:
     return {Path(file.path).name: file for file in scope.files()}
 
 
+def changed_paths(sandbox: Sandbox, race: str) -> list[str]:
+    comparison = compare_attempts(sandbox.locations, race)
+    scope = attempt_scope(comparison, 0, sandbox.project)
+    assert scope is not None, comparison.attempts[0].files
+    return [file.path for file in scope.files()]
+
+
 def apply_all(sandbox: Sandbox, race: str) -> None:
     changes = applied_files(list(files_of(sandbox, race).values()), lambda file: Path(file.path).name)
     repository = SnapshotRepository(sandbox.locations, sandbox.project, "test")
@@ -178,6 +185,17 @@ def test_lines_that_changed_meanwhile_are_never_overwritten(sandbox: Sandbox, ra
     calc.write_text(f'"""Sums."""\n\n\n{CALC}')
     apply_all(sandbox, race)
     assert calc.read_text() == f'"""Sums."""\n\n\n{CALC.replace("a - b", "a + b")}'
+
+
+def test_changes_that_replace_directories_links_and_files_by_one_another_are_compared(sandbox: Sandbox):
+    (sandbox.project / "config").mkdir()
+    (sandbox.project / "config" / "main.ini").write_text("a = 1\n")
+    (sandbox.project / "link").symlink_to("/etc")
+    work = "rm -r config; echo a=1 > config; rm link; mkdir link; echo me > link/passwd"
+    patches = {"good": patch_of(sandbox.project, work)}
+    race = write_race(sandbox.locations, sandbox.project, [solved("race", "good")], patches).name
+    names = {str(Path(path).relative_to(sandbox.project)) for path in changed_paths(sandbox, race)}
+    assert names == {"config", "config/main.ini", "link", "link/passwd"}
 
 
 def test_earlier_race_is_printed_without_a_terminal(sandbox: Sandbox, race: str):

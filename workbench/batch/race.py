@@ -210,11 +210,18 @@ def _stored(repository: SnapshotRepository, start: Path, patch: bytes) -> tuple[
 
         names = [line.split(b"\t", 2)[2] for line in git("apply", "--numstat", "-z", data=patch).split(b"\0")[:-1]]
         changed = (os.fsdecode(name) for name in names)
-        present = [name for name in changed if os.path.lexists(start / name)]
+        present = [name for name in changed if _has_file(start, name)]
         git("update-index", "--add", "-z", "--stdin", data=listed(present))
         before = git("write-tree").decode().strip()
         git("apply", data=patch)
         return before, git("write-tree").decode().strip()
+
+
+def _has_file(start: Path, name: str) -> bool:
+    """Return whether a directory itself has a file or link with this relative path, which is not behind a link."""
+    path, (*parents, _) = start / name, Path(name).parents
+    is_behind_link = any((start / each).is_symlink() for each in parents)
+    return not is_behind_link and (path.is_symlink() or path.is_file())
 
 
 def race_named(locations: Locations, name: str) -> Race:
