@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from contextlib import closing
 from itertools import permutations
 from pathlib import Path
 
@@ -15,7 +16,9 @@ from tests.batch.outcomes import outcome, solved, unsolved
 from tests.batch.races import CALC, patch_of, write_calc, write_race
 from tests.sandbox import Sandbox
 from workbench.batch.attempt import AttemptOutcome
-from workbench.batch.race import RankedAttempt, attempts_with_each, last_race, ranked
+from workbench.batch.race import TASK, Race, RankedAttempt, attempts_with_each, last_race, ranked
+from workbench.batch.run_directory import RunOptions
+from workbench.batch.task import TaskSpec
 from workbench.cli.arguments import parse, settings_with_flags
 from workbench.cli.batch_run import flags_of
 from workbench.config.settings import Settings, load_settings
@@ -239,6 +242,24 @@ def test_missing_packages_are_named_in_one_line(sandbox: Sandbox, monkeypatch: p
     assert "which `ohw race` needs; install it with" in done.stderr
 
 
+def test_race_that_ends_by_an_exception_leaves_no_copies_of_its_attempts(sandbox: Sandbox):
+    task = TaskSpec(TASK, "Fix it", workspace=str(sandbox.project))
+    race = Race.create(sandbox.locations, task, RunOptions(("m",)))
+    beside, nonce = sandbox.locations.data.parent / "ohw-batch", race.run.options().nonce
+    copies = [beside / nonce, beside / "ohw-workspaces" / f"{nonce}-x"]
+    for each in copies:
+        each.mkdir(parents=True)
+    with pytest.raises(KeyboardInterrupt), closing(race):
+        raise KeyboardInterrupt
+    assert not any(each.exists() for each in copies)
+
+
+def test_race_without_an_attempt_that_ended_is_not_the_last_one(sandbox: Sandbox, race: str):
+    assert write_race(sandbox.locations, sandbox.project, [], {}).name != race
+    assert last_race(sandbox.locations, sandbox.project).name == race
+    assert [path.name for path in races_of(sandbox.locations).iterdir()] == [race]
+
+
 def test_old_races_and_leftovers_of_killed_ones_are_deleted(sandbox: Sandbox, race: str):
     finished, locations = races_of(sandbox.locations) / race, sandbox.locations
     killed = write_race(locations, sandbox.project, [unsolved("race", "a")], {})
@@ -250,6 +271,9 @@ def test_old_races_and_leftovers_of_killed_ones_are_deleted(sandbox: Sandbox, ra
     prune_races(locations, RETENTION_DAYS)
     assert not any(each.exists() for each in leftovers)
     assert last_race(locations, sandbox.project).name == killed.name
+    leftovers[1].mkdir()
+    prune_races(locations, RETENTION_DAYS)
+    assert not leftovers[1].exists(), "it was left although the copy that the attempts start from is gone"
     os.utime(finished, (0, 0))
     killed.run.open()
     os.utime(killed.run.path, (0, 0))

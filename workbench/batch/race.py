@@ -11,6 +11,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -28,7 +29,7 @@ from workbench.files.git import OwnRepository
 from workbench.files.state_files import replace_file
 from workbench.session.session_names import new_id
 from workbench.session.storage.cleanup import RETENTION_DAYS
-from workbench.session.storage.race_leftovers import RECORD, START, races_of
+from workbench.session.storage.race_leftovers import RECORD, START, delete_copies, races_of
 from workbench.session.workspace.repository import SnapshotRepository, listed
 from workbench.text import visible, visible_path
 
@@ -180,8 +181,14 @@ class Race:
         return ""
 
     def close(self) -> None:
-        """Release the directory of the race, and delete the copy of the workspace if that still exists."""
-        shutil.rmtree(self._start, ignore_errors=True)
+        """Release the directory of the race, and delete all copies of the workspace that still exist.
+
+        A race in which no attempt has ended is deleted: nothing of it can be shown.
+        """
+        delete_copies(self._locations, self.run.path)
+        with suppress(WorkbenchError):
+            if not read_outcomes(self.run.results):
+                shutil.rmtree(self.run.path, ignore_errors=True)
         self.run.close()
 
     def _write(self, record: RaceRecord) -> None:

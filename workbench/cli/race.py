@@ -43,7 +43,7 @@ from workbench.config.settings import Settings
 from workbench.errors import UsageError
 from workbench.llm.factory import NO_MODEL_MESSAGE
 from workbench.text import counted, visible, visible_path
-from workbench.view.formatting.race import ranking_cells
+from workbench.view.formatting.race import ranking_cells, summary
 
 _LEAST_PARALLEL = 4
 """The attempts that run at the same time on a machine with fewer cores: they mostly wait for their models."""
@@ -72,9 +72,9 @@ def race(arguments: Namespace) -> int:
             _interrupt_at_end_of_input(interrupts)
         _run(arguments, settings, started, interrupts)
         ranking = started.ranking()
-    if interrupts.count:
+    if interrupts.count or not ranking:
         _print(arguments, started, ranking)
-        return INTERRUPTED
+        return INTERRUPTED if interrupts.count else 1
     return _present(arguments, locations, started)
 
 
@@ -169,7 +169,10 @@ def _present(arguments: Namespace, locations: Locations, race: Race) -> int:
 
 
 def _print(arguments: Namespace, race: Race, ranking: Sequence[RankedAttempt]) -> None:
-    """Print the ranking, and how its changes are looked at and applied."""
+    """Print the ranking, and how its changes are looked at and applied; without attempts nothing is left to show."""
+    if not ranking and not arguments.json:
+        print_line(summary(ranking))
+        return
     if arguments.json:
         rows = [
             {"rank": each.rank, **msgspec.to_builtins(each.outcome), "state": each.outcome.state} for each in ranking

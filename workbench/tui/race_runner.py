@@ -36,6 +36,8 @@ class _Progress:
         self.states: list[str] = []
         self.problem = ""
         """The last line that is no report."""
+        self.is_stopped = False
+        """Whether the user has ended it."""
 
     def read(self) -> None:
         """Read the reports of the process until it has ended; called in a thread."""
@@ -55,6 +57,13 @@ class _Progress:
             self.states.append(report["state"])
         elif "attempts" in report:
             self.name, self.total = report["race"], report["attempts"]
+
+    @property
+    def reason(self) -> str:
+        """Why there is nothing to show of a race in which no attempt has ended."""
+        if self.is_stopped:
+            return "The race was stopped before an attempt was completed"
+        return "The race has ended: no attempt was completed" if self.name else "the race could not be started"
 
     def end(self) -> None:
         """Close the input of the process, which interrupts the race if it still runs."""
@@ -132,8 +141,8 @@ class RaceRunner:
         from workbench.batch.race import Race
         from workbench.view.formatting.race import summary
 
-        if not progress.name:
-            self._warn(progress.problem or "the race could not be started")
+        if not progress.states:
+            self._warn(progress.problem or progress.reason)
             return
         try:
             ranking = await in_daemon(Race(Locations.from_environment(), progress.name).ranking)
