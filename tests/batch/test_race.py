@@ -23,7 +23,7 @@ from workbench.cli.arguments import parse, settings_with_flags
 from workbench.cli.batch_run import flags_of
 from workbench.config.settings import Settings, load_settings
 from workbench.diff.hunks import compare
-from workbench.errors import UsageError
+from workbench.errors import UsageError, WorkbenchError
 from workbench.files.root_directory import Root
 from workbench.session.storage.cleanup import RETENTION_DAYS
 from workbench.session.storage.race_leftovers import START, prune_races, races_of
@@ -240,6 +240,16 @@ def test_missing_packages_are_named_in_one_line(sandbox: Sandbox, monkeypatch: p
     done = sandbox.command("race", "Fix it", "--models", "scripted/x")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "which `ohw race` needs; install it with" in done.stderr
+
+
+def test_copying_the_directory_is_interrupted(sandbox: Sandbox):
+    for number in range(5):
+        (sandbox.project / f"{number}.txt").write_text("x")
+    checks = iter([False, False, False, True])
+    task = TaskSpec(TASK, "Fix it", workspace=str(sandbox.project))
+    with pytest.raises(WorkbenchError, match=r"interrupted while .* was copied"):
+        Race.create(sandbox.locations, task, RunOptions(("m",)), lambda: next(checks))
+    assert not list(races_of(sandbox.locations).iterdir())
 
 
 def test_race_that_ends_by_an_exception_leaves_no_copies_of_its_attempts(sandbox: Sandbox):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,10 +103,16 @@ class Race:
         self._locations = locations
 
     @classmethod
-    def create(cls, locations: Locations, task: TaskSpec, options: RunOptions) -> Race:
+    def create(
+        cls,
+        locations: Locations,
+        task: TaskSpec,
+        options: RunOptions,
+        is_interrupted: Callable[[], bool] = lambda: False,
+    ) -> Race:
         """Create a race at a task whose workspace is a directory, which is copied now. The run is held by this process.
 
-        Raises WorkbenchError; then nothing remains.
+        The copying ends once `is_interrupted` returns True. Raises WorkbenchError, also then; nothing remains.
         """
         workspace = Path(task.workspace)
         private_directory(races_of(locations))
@@ -115,7 +121,7 @@ class Race:
         race.run.create(options, [msgspec.structs.replace(task, workspace=str(start))])
         try:
             race._start.mkdir(mode=0o700)
-            copy_directory(workspace, start, Path(os.path.realpath(race.run.path)))
+            copy_directory(workspace, start, Path(os.path.realpath(race.run.path)), is_interrupted)
             race._write(RaceRecord(str(workspace), time.time()))
         except BaseException:
             race.run.close()

@@ -40,7 +40,7 @@ from workbench.cli.common import print_error, print_line, settings_of, workspace
 from workbench.config.locations import Locations
 from workbench.config.modes import MODES
 from workbench.config.settings import Settings
-from workbench.errors import UsageError
+from workbench.errors import UsageError, WorkbenchError
 from workbench.llm.factory import NO_MODEL_MESSAGE
 from workbench.text import counted, visible, visible_path
 from workbench.view.formatting.race import ranking_cells, summary
@@ -63,19 +63,36 @@ def race(arguments: Namespace) -> int:
         return _present(arguments, locations, earlier)
     require_cluster("race")
     task, options = _task(arguments, settings, workspace), _options(arguments, settings)
-    if sys.stdout.isatty() and not arguments.json:
-        attempts = counted(len(options.models) * options.attempts, "attempt")
-        mode = next(mode.label for name, mode in MODES.items() if name == task.mode)
-        print_line(f"{attempts} in copies of {visible_path(str(workspace))} · {mode}")
-    with interruptible() as interrupts, closing(Race.create(locations, task, options)) as started:
+    with interruptible() as interrupts:
         if arguments.until_eof:
             _interrupt_at_end_of_input(interrupts)
-        _run(arguments, settings, started, interrupts)
-        ranking = started.ranking()
+        try:
+            created = _create(arguments, locations, task, options, interrupts)
+        except WorkbenchError as error:
+            if not interrupts.count:
+                raise
+            print_error(f"nothing was started: {error}")
+            return INTERRUPTED
+        with closing(created) as started:
+            _run(arguments, settings, started, interrupts)
+            ranking = started.ranking()
     if interrupts.count or not ranking:
         _print(arguments, started, ranking)
         return INTERRUPTED if interrupts.count else 1
     return _present(arguments, locations, started)
+
+
+def _create(
+    arguments: Namespace, locations: Locations, task: TaskSpec, options: RunOptions, interrupts: Interrupts
+) -> Race:
+    """Copy the workspace; on a terminal, also print what is started. Raises WorkbenchError, also if interrupted."""
+    if sys.stdout.isatty() and not arguments.json:
+        attempts = counted(len(options.models) * options.attempts, "attempt")
+        mode = next(mode.label for name, mode in MODES.items() if name == task.mode)
+        workspace = visible_path(task.workspace)
+        print_line(f"{attempts} in copies of {workspace} · {mode}\nCopying {workspace} …")
+        sys.stdout.flush()
+    return Race.create(locations, task, options, lambda: interrupts.count > 0)
 
 
 def _task(arguments: Namespace, settings: Settings, workspace: Path) -> TaskSpec:
