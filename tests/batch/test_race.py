@@ -30,7 +30,7 @@ from workbench.session.storage.race_leftovers import START, prune_races, races_o
 from workbench.session.workspace.repository import SnapshotRepository
 from workbench.session.workspace.revert import revert
 from workbench.view.commands import parse_command
-from workbench.view.formatting.race import summary
+from workbench.view.formatting.race import attempt_lines, summary
 from workbench.view.race import attempt_scope, compare_attempts
 from workbench.view.race_command import parse_race, race_words
 from workbench.view.review.apply_text import CannotApply, applied_files, applied_hunk
@@ -199,6 +199,17 @@ def test_changes_that_replace_directories_links_and_files_by_one_another_are_com
     race = write_race(sandbox.locations, sandbox.project, [solved("race", "good")], patches).name
     names = {str(Path(path).relative_to(sandbox.project)) for path in changed_paths(sandbox, race)}
     assert names == {"config", "config/main.ini", "link", "link/passwd"}
+
+
+def test_attempt_that_changed_only_permissions_ranks_and_reads_as_one_that_changed_nothing(sandbox: Sandbox):
+    write_calc(sandbox)
+    patches = {"a": patch_of(sandbox.project, "chmod +x calc.py"), "b": patch_of(sandbox.project, WORK)}
+    race = write_race(sandbox.locations, sandbox.project, [solved("race", "a"), solved("race", "b")], patches)
+    comparison = compare_attempts(sandbox.locations, race.name)
+    assert [each.ranked.outcome.model for each in comparison.attempts] == ["b", "a"]
+    page = "\n".join(piece.text for line in attempt_lines(comparison, 1, 120) for piece in line)
+    assert "a #1 has changed only the permissions of 1 file, which cannot be applied here" in page
+    assert " permissions " in sandbox.command("race", "--show", race.name).stdout
 
 
 def test_earlier_race_is_printed_without_a_terminal(sandbox: Sandbox, race: str):

@@ -55,6 +55,8 @@ class RaceRecord(msgspec.Struct, frozen=True):
     """The snapshots of the changed files before and after an attempt, which contain no other files."""
     problems: Mapping[str, str] = {}
     """Why there are no snapshots of what an attempt has changed."""
+    only_permissions: frozenset[str] = frozenset()
+    """The attempts that have changed the permissions of files, and nothing else."""
     is_finished: bool = False
 
 
@@ -67,6 +69,8 @@ class RankedAttempt:
     versions: tuple[str, str] | None = None
     problem: str = ""
     """Why its changes cannot be shown."""
+    only_permissions: bool = False
+    """Whether it has changed the permissions of files, and nothing else."""
 
     @property
     def has_won(self) -> bool:
@@ -74,17 +78,24 @@ class RankedAttempt:
         return self.rank == 1 and self.outcome.state in _WINNING
 
 
-def ranked(outcomes: Iterable[AttemptOutcome]) -> list[AttemptOutcome]:
+def _has_patch(outcome: AttemptOutcome) -> bool:
+    return bool(outcome.patch)
+
+
+def ranked(
+    outcomes: Iterable[AttemptOutcome], has_changed: Callable[[AttemptOutcome], bool] = _has_patch
+) -> list[AttemptOutcome]:
     """Return the outcomes, the best one first.
 
     Those whose check succeeded come first, then those with the smallest patch, then the cheapest ones. An attempt that
-    changed nothing is the last of its equals, and an unknown price comes after all known ones.
+    changed nothing, or nothing that could be applied, is the last of its equals, and an unknown price comes after all
+    known ones.
     """
     return sorted(
         outcomes,
         key=lambda each: (
             _TIERS.get(each.state, 3),
-            not each.patch,
+            not has_changed(each),
             each.patch_lines,
             each.unpriced > 0,
             each.cost,
@@ -151,7 +162,7 @@ class Race:
         The check and the notice of an attempt remain, and so does its patch, even if its changes cannot be stored.
         """
         record, (task, *_) = self.record(), self.run.tasks()
-        versions, problems = {}, {}
+        versions, problems, only_permissions = {}, {}, set()
         repository = SnapshotRepository(self._locations, Path(record.workspace), self.name)
         for outcome in read_outcomes(self.run.results):
             if not outcome.patch:
@@ -160,18 +171,33 @@ class Race:
             try:
                 patch = (self.run.path / outcome.patch).read_bytes()
                 versions[key] = _stored(repository, Path(task.workspace), patch)
+                if all(each.before == each.after for each in repository.difference(*versions[key])):
+                    only_permissions.add(key)
             except (OSError, WorkbenchError) as error:
                 problems[key] = f"its changes cannot be compared: {getattr(error, 'strerror', None) or error}"
-        self._write(msgspec.structs.replace(record, versions=versions, problems=problems, is_finished=True))
+        record = msgspec.structs.replace(
+            record,
+            versions=versions,
+            problems=problems,
+            only_permissions=frozenset(only_permissions),
+            is_finished=True,
+        )
+        self._write(record)
         shutil.rmtree(self._start, ignore_errors=True)
 
     def ranking(self) -> list[RankedAttempt]:
         """Return the attempts that have ended, the best one first. Raises UsageError or WorkbenchError."""
         record, (task, *_) = self.record(), self.run.tasks()
-        outcomes = ranked(read_outcomes(self.run.results))
+
+        def has_changed(outcome: AttemptOutcome) -> bool:
+            return bool(outcome.patch) and _key(task, outcome) not in record.only_permissions
+
+        outcomes = ranked(read_outcomes(self.run.results), has_changed)
         keys = [_key(task, each) for each in outcomes]
         return [
-            RankedAttempt(rank, outcome, record.versions.get(key), record.problems.get(key, ""))
+            RankedAttempt(
+                rank, outcome, record.versions.get(key), record.problems.get(key, ""), key in record.only_permissions
+            )
             for rank, (key, outcome) in enumerate(zip(keys, outcomes, strict=True), 1)
         ]
 

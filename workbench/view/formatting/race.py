@@ -30,11 +30,18 @@ def ranking_cells(attempt: RankedAttempt) -> list[str]:
         str(attempt.rank),
         attempt_name(outcome),
         outcome.state,
-        str(outcome.patch_lines) if outcome.patch else "none",
+        _changed(attempt, str(outcome.patch_lines)),
         money(outcome.cost, outcome.unpriced),
         duration(outcome.total_seconds),
         visible(outcome.detail, lines=False),
     ]
+
+
+def _changed(attempt: RankedAttempt, lines: str) -> str:
+    """Return the cell about what an attempt has changed, which is `lines` if these are what it has changed."""
+    if attempt.only_permissions:
+        return "permissions"
+    return lines if attempt.outcome.patch else "none"
 
 
 def summary(attempts: Sequence[RankedAttempt]) -> str:
@@ -71,7 +78,7 @@ def _name_width(comparison: RaceComparison, width: int) -> int:
 
 def _row(attempt: RacedAttempt, name: int, width: int, *, is_chosen: bool) -> Line:
     outcome = attempt.ranked.outcome
-    changed = plus_minus(*attempt.lines) if outcome.patch else "none"
+    changed = _changed(attempt.ranked, plus_minus(*attempt.lines))
     head = f"{'›' if is_chosen else ' '} {attempt.ranked.rank:>2}"
     price, time = money(outcome.cost, outcome.unpriced), duration(outcome.total_seconds)
     row = [
@@ -111,7 +118,14 @@ def _heading(attempt: RacedAttempt) -> Line:
     name = _short_name(attempt.ranked.outcome, 32)
     if isinstance(attempt.files, str):
         return [Piece(f"The files of {name} cannot be shown: {visible(attempt.files, lines=False)}", "failed")]
-    count = len(attempt.files.files) + attempt.files.more
-    if not count:
+    count, permissions = len(attempt.files.files) + attempt.files.more, attempt.files.permissions
+    if not count and not permissions:
         return [Piece(f"{name} has changed no file.", "dim")]
-    return [Piece(f"{name} has changed {counted(count, 'file')}", "bold")]
+    if not count:
+        which = f"of {counted(permissions, 'file')}"
+        return [Piece(f"{name} has changed only the permissions {which}, which cannot be applied here.", "dim")]
+    heading = [Piece(f"{name} has changed {counted(count, 'file')}", "bold")]
+    if permissions:
+        more = counted(permissions, "file")
+        heading.append(Piece(f" · and the permissions of {more}, which cannot be applied here", "dim"))
+    return heading
