@@ -237,7 +237,7 @@ def test_arguments_that_cannot_be_used_are_refused_before_anything_starts(sandbo
         (["--show"], "there was no race"),
         (["--show", "../x"], "not the name of a race"),
         (["Fix it", "--show"], "give no PROMPT"),
-        (["  ", "--models", "scripted/x"], "the prompt of the race"),
+        (["  ", "--models", "scripted/x"], "the prompt is empty"),
         (["-", "--models", "scripted/x", "--until-eof"], "give a PROMPT"),
         (never, "the mode never"),
     ]:

@@ -27,7 +27,8 @@ def apply_winner(screen: Terminal) -> None:
     screen.wait_for("R Apply all")
     screen.press("R")
     question = screen.wait_for("y Apply")
-    assert "Apply 2 files from" in question
+    assert "Apply 2 files from …" in question
+    assert "good.toml #1?" in question
     assert "made.txt  creates the file" in question
     screen.press("y")
     screen.wait_for("Applied 2 files")

@@ -201,16 +201,14 @@ class Race:
             for rank, (key, outcome) in enumerate(zip(keys, outcomes, strict=True), 1)
         ]
 
-    def output_of_check(self, outcome: AttemptOutcome) -> str:
-        """Return what the check printed after an attempt, or else the setup; empty if neither ran."""
+    def output_of_check(self, outcome: AttemptOutcome) -> tuple[str, str]:
+        """Return "check" and what it printed after an attempt, or else "setup" and its output; empty if neither ran."""
         task, *_ = self.run.tasks()
         directory = self.run.of_attempt(_key(task, outcome))
-        for name in ("check.log", "setup.log"):
-            try:
-                return (directory / name).read_text(encoding="utf-8", errors="replace")
-            except OSError:
-                continue
-        return ""
+        for command in ("check", "setup"):
+            with suppress(OSError):
+                return command, (directory / f"{command}.log").read_text(encoding="utf-8", errors="replace")
+        return "", ""
 
     def close(self) -> None:
         """Release the directory of the race, and delete all copies of the workspace that still exist.

@@ -101,9 +101,12 @@ def _task(arguments: Namespace, settings: Settings, workspace: Path) -> TaskSpec
         raise UsageError('which prompt? `ohw race "PROMPT"`; --show shows an earlier race')
     if arguments.prompt == "-" and arguments.until_eof:
         raise UsageError("--until-eof needs standard input, from which `-` reads the prompt; give a PROMPT")
+    prompt = sys.stdin.read() if arguments.prompt == "-" else arguments.prompt
+    if not prompt.strip():
+        raise UsageError("the prompt is empty")
     task = TaskSpec(
         TASK,
-        sys.stdin.read() if arguments.prompt == "-" else arguments.prompt,
+        prompt,
         workspace=str(workspace),
         setup=arguments.setup or "",
         check=arguments.check or "",
@@ -176,13 +179,16 @@ def _present(arguments: Namespace, locations: Locations, race: Race) -> int:
     if arguments.json or not is_terminal or os.environ.get("TERM", "dumb") == "dumb":
         _print(arguments, race, ranking)
         return 0 if any(each.has_won for each in ranking) else 1
+    workspace = Path(race.record().workspace)
+    if not workspace.is_dir():
+        raise UsageError(f"the directory of this race, {visible_path(str(workspace))}, does not exist any more")
     from workbench.cli.start import open_on_screen
 
     arguments.mode = None  # it is that of the attempts
     _, settings = settings_of(arguments)
     if not settings.model and ranking:
         settings = replace(settings, model=ranking[0].outcome.model)
-    return open_on_screen(locations, settings, Path(race.record().workspace), race=race.name)
+    return open_on_screen(locations, settings, workspace, race=race.name)
 
 
 def _print(arguments: Namespace, race: Race, ranking: Sequence[RankedAttempt]) -> None:

@@ -7,12 +7,11 @@ from typing import Final
 
 from rich.cells import cell_len
 
-from workbench.batch.attempt import AttemptOutcome
 from workbench.batch.figures import amount, duration, money
 from workbench.batch.race import RankedAttempt
 from workbench.text import counted, visible
 from workbench.view.formatting.actions import plus_minus
-from workbench.view.race import RaceComparison, RacedAttempt, attempt_name
+from workbench.view.race import RaceComparison, RacedAttempt, attempt_name, short_name
 from workbench.view.wrapping import Line, Piece, clip, line_width, pad
 
 _STYLES: Final = {"solved": "ok", "done": "ok", "unsolved": "failed", "question": "waiting", "limit": "waiting"}
@@ -83,7 +82,7 @@ def _row(attempt: RacedAttempt, name: int, width: int, *, is_chosen: bool) -> Li
     price, time = money(outcome.cost, outcome.unpriced), duration(outcome.total_seconds)
     row = [
         Piece(head, "accent" if is_chosen else "dim"),
-        Piece(f" {pad(_short_name(outcome, name), name)} ", "bold" if is_chosen else ""),
+        Piece(f" {pad(short_name(outcome, name), name)} ", "bold" if is_chosen else ""),
         Piece(pad(outcome.state, _STATE), _STYLES.get(outcome.state, "failed")),
         Piece(pad(changed, _LINES)),
         Piece(pad(price, _COST, right=True) + pad(time, _TIME, right=True), "dim"),
@@ -92,12 +91,6 @@ def _row(attempt: RacedAttempt, name: int, width: int, *, is_chosen: bool) -> Li
     if not outcome.detail or available < _LEAST_DETAIL:
         return row
     return [*row, Piece(f"   {clip(visible(outcome.detail, lines=False), available)}", "dim")]
-
-
-def _short_name(outcome: AttemptOutcome, width: int) -> str:
-    """Return the name of an attempt or, where it does not fit, the end of it, which has its number."""
-    name = attempt_name(outcome)
-    return name if len(name) <= width else f"…{name[-max(1, width - 1) :]}"
 
 
 def attempt_lines(comparison: RaceComparison, number: int, width: int) -> list[Line]:
@@ -115,7 +108,7 @@ def attempt_lines(comparison: RaceComparison, number: int, width: int) -> list[L
 
 
 def _heading(attempt: RacedAttempt) -> Line:
-    name = _short_name(attempt.ranked.outcome, 32)
+    name = short_name(attempt.ranked.outcome)
     if isinstance(attempt.files, str):
         return [Piece(f"The files of {name} cannot be shown: {visible(attempt.files, lines=False)}", "failed")]
     count, permissions = len(attempt.files.files) + attempt.files.more, attempt.files.permissions
