@@ -81,8 +81,8 @@ def _lines(patch: bytes) -> int:
 def patch_of(workspace: Path, work: str) -> bytes:
     """Return what a shell command would change in a workspace without a repository, as an attempt's patch has it."""
     commands = (
-        f'cp -r "$1" "$2" && cd "$2" && git init -q && git add -A && {{ {work}\n}} && git add -A -N'
-        ' && git diff-files --patch --binary --full-index; rm -rf "$2"'
+        f'cp -r "$1" "$2" && cd "$2" && git init -q && git add -A && tree=$(git write-tree) && {{ {work}\n}}'
+        ' && git add -A && git diff-index --cached --patch --binary --full-index $tree; rm -rf "$2"'
     )
     copy = workspace.with_name("patched")
     done = subprocess.run(["sh", "-c", commands, "sh", str(workspace), str(copy)], capture_output=True, check=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from contextlib import closing
 from itertools import permutations
 from pathlib import Path
 
@@ -15,17 +16,21 @@ from tests.batch.outcomes import outcome, solved, unsolved
 from tests.batch.races import CALC, patch_of, write_calc, write_race
 from tests.sandbox import Sandbox
 from workbench.batch.attempt import AttemptOutcome
-from workbench.batch.race import RankedAttempt, attempts_with_each, last_race, ranked
-from workbench.config.settings import Settings
+from workbench.batch.race import TASK, Race, RankedAttempt, attempts_with_each, last_race, ranked
+from workbench.batch.run_directory import RunOptions
+from workbench.batch.task import TaskSpec
+from workbench.cli.arguments import parse, settings_with_flags
+from workbench.cli.batch_run import flags_of
+from workbench.config.settings import Settings, load_settings
 from workbench.diff.hunks import compare
-from workbench.errors import UsageError
+from workbench.errors import UsageError, WorkbenchError
 from workbench.files.root_directory import Root
 from workbench.session.storage.cleanup import RETENTION_DAYS
 from workbench.session.storage.race_leftovers import START, prune_races, races_of
 from workbench.session.workspace.repository import SnapshotRepository
 from workbench.session.workspace.revert import revert
 from workbench.view.commands import parse_command
-from workbench.view.formatting.race import summary
+from workbench.view.formatting.race import attempt_lines, summary
 from workbench.view.race import attempt_scope, compare_attempts
 from workbench.view.race_command import parse_race, race_words
 from workbench.view.review.apply_text import CannotApply, applied_files, applied_hunk
@@ -103,6 +108,28 @@ def test_race_in_the_app_gets_the_flags_of_the_app_but_for_its_mode():
     assert words[4:] == ["--sandbox=off", "--models=m", "--attempts=2", "--", "Fix it"]
 
 
+@pytest.mark.parametrize("container", ["docker.io/library/python:3.12", "devcontainer", ""])
+def test_each_flag_of_the_app_has_the_same_effect_in_its_race(sandbox: Sandbox, container: str):
+    table = '[container]\nimage = "other"\ndevcontainer = "dev/devcontainer.json"\nmemory = "1g"\n'
+    sandbox.locations.config.mkdir(parents=True)
+    sandbox.locations.settings_file.write_text(table)
+    flags = {
+        "api_base": "http://localhost:1/v1",
+        "tool_choice": "required",
+        "sandbox": "off",
+        "container": container,
+        "max_steps": "7",
+        "token_limit": "9000",
+        "max_observe": "0",
+        "theme": "ohw-light",
+    }
+    assert {*flags, "model", "mode", "max_cost"} == {each.name for each in settings_with_flags()}
+    settings = load_settings(sandbox.locations, {}, **flags)
+    _, arguments = parse(race_words(parse_race("Fix it"), settings, "m", "/w"))
+    in_race = load_settings(sandbox.locations, {}, **flags_of(arguments))
+    assert {name: getattr(in_race, name) for name in flags} == {name: getattr(settings, name) for name in flags}
+
+
 WORK = (
     "printf 'def add(a, b):\\n    return a + b\\n' > calc.py; printf '\\000\\001\\377\\n' > logo.bin;"
     "echo ls > run.sh; chmod +x run.sh"
@@ -123,6 +150,13 @@ def files_of(sandbox: Sandbox, race: str) -> dict[str, FileState]:
     assert scope is not None
     assert scope.session == "20261130-race-good-1"
     return {Path(file.path).name: file for file in scope.files()}
+
+
+def changed_paths(sandbox: Sandbox, race: str) -> list[str]:
+    comparison = compare_attempts(sandbox.locations, race)
+    scope = attempt_scope(comparison, 0, sandbox.project)
+    assert scope is not None, comparison.attempts[0].files
+    return [file.path for file in scope.files()]
 
 
 def apply_all(sandbox: Sandbox, race: str) -> None:
@@ -156,6 +190,28 @@ def test_lines_that_changed_meanwhile_are_never_overwritten(sandbox: Sandbox, ra
     assert calc.read_text() == f'"""Sums."""\n\n\n{CALC.replace("a - b", "a + b")}'
 
 
+def test_changes_that_replace_directories_links_and_files_by_one_another_are_compared(sandbox: Sandbox):
+    (sandbox.project / "config").mkdir()
+    (sandbox.project / "config" / "main.ini").write_text("a = 1\n")
+    (sandbox.project / "link").symlink_to("/etc")
+    work = "rm -r config; echo a=1 > config; rm link; mkdir link; echo me > link/passwd"
+    patches = {"good": patch_of(sandbox.project, work)}
+    race = write_race(sandbox.locations, sandbox.project, [solved("race", "good")], patches).name
+    names = {str(Path(path).relative_to(sandbox.project)) for path in changed_paths(sandbox, race)}
+    assert names == {"config", "config/main.ini", "link", "link/passwd"}
+
+
+def test_attempt_that_changed_only_permissions_ranks_and_reads_as_one_that_changed_nothing(sandbox: Sandbox):
+    write_calc(sandbox)
+    patches = {"a": patch_of(sandbox.project, "chmod +x calc.py"), "b": patch_of(sandbox.project, WORK)}
+    race = write_race(sandbox.locations, sandbox.project, [solved("race", "a"), solved("race", "b")], patches)
+    comparison = compare_attempts(sandbox.locations, race.name)
+    assert [each.ranked.outcome.model for each in comparison.attempts] == ["b", "a"]
+    page = "\n".join(piece.text for line in attempt_lines(comparison, 1, 120) for piece in line)
+    assert "a #1 has changed only the permissions of 1 file, which cannot be applied here" in page
+    assert " permissions " in sandbox.command("race", "--show", race.name).stdout
+
+
 def test_earlier_race_is_printed_without_a_terminal(sandbox: Sandbox, race: str):
     done = sandbox.command("race", "--show", "--json")
     assert done.returncode == 0
@@ -181,7 +237,7 @@ def test_arguments_that_cannot_be_used_are_refused_before_anything_starts(sandbo
         (["--show"], "there was no race"),
         (["--show", "../x"], "not the name of a race"),
         (["Fix it", "--show"], "give no PROMPT"),
-        (["  ", "--models", "scripted/x"], "the prompt of the race"),
+        (["  ", "--models", "scripted/x"], "the prompt is empty"),
         (["-", "--models", "scripted/x", "--until-eof"], "give a PROMPT"),
         (never, "the mode never"),
     ]:
@@ -197,6 +253,34 @@ def test_missing_packages_are_named_in_one_line(sandbox: Sandbox, monkeypatch: p
     assert "which `ohw race` needs; install it with" in done.stderr
 
 
+def test_copying_the_directory_is_interrupted(sandbox: Sandbox):
+    for number in range(5):
+        (sandbox.project / f"{number}.txt").write_text("x")
+    checks = iter([False, False, False, True])
+    task = TaskSpec(TASK, "Fix it", workspace=str(sandbox.project))
+    with pytest.raises(WorkbenchError, match=r"interrupted while .* was copied"):
+        Race.create(sandbox.locations, task, RunOptions(("m",)), lambda: next(checks))
+    assert not list(races_of(sandbox.locations).iterdir())
+
+
+def test_race_that_ends_by_an_exception_leaves_no_copies_of_its_attempts(sandbox: Sandbox):
+    task = TaskSpec(TASK, "Fix it", workspace=str(sandbox.project))
+    race = Race.create(sandbox.locations, task, RunOptions(("m",)))
+    beside, nonce = sandbox.locations.data.parent / "ohw-batch", race.run.options().nonce
+    copies = [beside / nonce, beside / "ohw-workspaces" / f"{nonce}-x"]
+    for each in copies:
+        each.mkdir(parents=True)
+    with pytest.raises(KeyboardInterrupt), closing(race):
+        raise KeyboardInterrupt
+    assert not any(each.exists() for each in copies)
+
+
+def test_race_without_an_attempt_that_ended_is_not_the_last_one(sandbox: Sandbox, race: str):
+    assert write_race(sandbox.locations, sandbox.project, [], {}).name != race
+    assert last_race(sandbox.locations, sandbox.project).name == race
+    assert [path.name for path in races_of(sandbox.locations).iterdir()] == [race]
+
+
 def test_old_races_and_leftovers_of_killed_ones_are_deleted(sandbox: Sandbox, race: str):
     finished, locations = races_of(sandbox.locations) / race, sandbox.locations
     killed = write_race(locations, sandbox.project, [unsolved("race", "a")], {})
@@ -208,6 +292,9 @@ def test_old_races_and_leftovers_of_killed_ones_are_deleted(sandbox: Sandbox, ra
     prune_races(locations, RETENTION_DAYS)
     assert not any(each.exists() for each in leftovers)
     assert last_race(locations, sandbox.project).name == killed.name
+    leftovers[1].mkdir()
+    prune_races(locations, RETENTION_DAYS)
+    assert not leftovers[1].exists(), "it was left although the copy that the attempts start from is gone"
     os.utime(finished, (0, 0))
     killed.run.open()
     os.utime(killed.run.path, (0, 0))

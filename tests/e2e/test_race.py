@@ -27,7 +27,8 @@ def apply_winner(screen: Terminal) -> None:
     screen.wait_for("R Apply all")
     screen.press("R")
     question = screen.wait_for("y Apply")
-    assert "Apply 2 files from" in question
+    assert "Apply 2 files from …" in question
+    assert "good.toml #1?" in question
     assert "made.txt  creates the file" in question
     screen.press("y")
     screen.wait_for("Applied 2 files")
@@ -74,6 +75,9 @@ def test_race_runs_beside_a_session_and_ends_with_the_app(sandbox: Sandbox):
         screen.type(f"/race --models {model(sandbox, 'slow')} --attempts 2 Wait.")
         screen.press("enter")
         wait_for(lambda: _runs(sandbox, "sleep 300"), "the attempts to run")
+        screen.type("/race Again.")
+        screen.press("enter")
+        assert "/race Again." in screen.wait_for("Not started: a race is running (0 of 2")
         screen.process.kill(signal.SIGKILL)
     wait_for(lambda: not (_runs(sandbox, "--until-eof") or _runs(sandbox, "sleep 300")), "the race to end")
     assert not list(races_of(sandbox.locations).glob(f"*/{START}"))

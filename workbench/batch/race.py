@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -28,7 +29,7 @@ from workbench.files.git import OwnRepository
 from workbench.files.state_files import replace_file
 from workbench.session.session_names import new_id
 from workbench.session.storage.cleanup import RETENTION_DAYS
-from workbench.session.storage.race_leftovers import RECORD, START, races_of
+from workbench.session.storage.race_leftovers import RECORD, START, delete_copies, races_of
 from workbench.session.workspace.repository import SnapshotRepository, listed
 from workbench.text import visible, visible_path
 
@@ -54,6 +55,8 @@ class RaceRecord(msgspec.Struct, frozen=True):
     """The snapshots of the changed files before and after an attempt, which contain no other files."""
     problems: Mapping[str, str] = {}
     """Why there are no snapshots of what an attempt has changed."""
+    only_permissions: frozenset[str] = frozenset()
+    """The attempts that have changed the permissions of files, and nothing else."""
     is_finished: bool = False
 
 
@@ -66,6 +69,8 @@ class RankedAttempt:
     versions: tuple[str, str] | None = None
     problem: str = ""
     """Why its changes cannot be shown."""
+    only_permissions: bool = False
+    """Whether it has changed the permissions of files, and nothing else."""
 
     @property
     def has_won(self) -> bool:
@@ -73,17 +78,24 @@ class RankedAttempt:
         return self.rank == 1 and self.outcome.state in _WINNING
 
 
-def ranked(outcomes: Iterable[AttemptOutcome]) -> list[AttemptOutcome]:
+def _has_patch(outcome: AttemptOutcome) -> bool:
+    return bool(outcome.patch)
+
+
+def ranked(
+    outcomes: Iterable[AttemptOutcome], has_changed: Callable[[AttemptOutcome], bool] = _has_patch
+) -> list[AttemptOutcome]:
     """Return the outcomes, the best one first.
 
     Those whose check succeeded come first, then those with the smallest patch, then the cheapest ones. An attempt that
-    changed nothing is the last of its equals, and an unknown price comes after all known ones.
+    changed nothing, or nothing that could be applied, is the last of its equals, and an unknown price comes after all
+    known ones.
     """
     return sorted(
         outcomes,
         key=lambda each: (
             _TIERS.get(each.state, 3),
-            not each.patch,
+            not has_changed(each),
             each.patch_lines,
             each.unpriced > 0,
             each.cost,
@@ -102,10 +114,16 @@ class Race:
         self._locations = locations
 
     @classmethod
-    def create(cls, locations: Locations, task: TaskSpec, options: RunOptions) -> Race:
+    def create(
+        cls,
+        locations: Locations,
+        task: TaskSpec,
+        options: RunOptions,
+        is_interrupted: Callable[[], bool] = lambda: False,
+    ) -> Race:
         """Create a race at a task whose workspace is a directory, which is copied now. The run is held by this process.
 
-        Raises WorkbenchError; then nothing remains.
+        The copying ends once `is_interrupted` returns True. Raises WorkbenchError, also then; nothing remains.
         """
         workspace = Path(task.workspace)
         private_directory(races_of(locations))
@@ -114,7 +132,7 @@ class Race:
         race.run.create(options, [msgspec.structs.replace(task, workspace=str(start))])
         try:
             race._start.mkdir(mode=0o700)
-            copy_directory(workspace, start, Path(os.path.realpath(race.run.path)))
+            copy_directory(workspace, start, Path(os.path.realpath(race.run.path)), is_interrupted)
             race._write(RaceRecord(str(workspace), time.time()))
         except BaseException:
             race.run.close()
@@ -144,7 +162,7 @@ class Race:
         The check and the notice of an attempt remain, and so does its patch, even if its changes cannot be stored.
         """
         record, (task, *_) = self.record(), self.run.tasks()
-        versions, problems = {}, {}
+        versions, problems, only_permissions = {}, {}, set()
         repository = SnapshotRepository(self._locations, Path(record.workspace), self.name)
         for outcome in read_outcomes(self.run.results):
             if not outcome.patch:
@@ -153,35 +171,54 @@ class Race:
             try:
                 patch = (self.run.path / outcome.patch).read_bytes()
                 versions[key] = _stored(repository, Path(task.workspace), patch)
+                if all(each.before == each.after for each in repository.difference(*versions[key])):
+                    only_permissions.add(key)
             except (OSError, WorkbenchError) as error:
                 problems[key] = f"its changes cannot be compared: {getattr(error, 'strerror', None) or error}"
-        self._write(msgspec.structs.replace(record, versions=versions, problems=problems, is_finished=True))
+        record = msgspec.structs.replace(
+            record,
+            versions=versions,
+            problems=problems,
+            only_permissions=frozenset(only_permissions),
+            is_finished=True,
+        )
+        self._write(record)
         shutil.rmtree(self._start, ignore_errors=True)
 
     def ranking(self) -> list[RankedAttempt]:
         """Return the attempts that have ended, the best one first. Raises UsageError or WorkbenchError."""
         record, (task, *_) = self.record(), self.run.tasks()
-        outcomes = ranked(read_outcomes(self.run.results))
+
+        def has_changed(outcome: AttemptOutcome) -> bool:
+            return bool(outcome.patch) and _key(task, outcome) not in record.only_permissions
+
+        outcomes = ranked(read_outcomes(self.run.results), has_changed)
         keys = [_key(task, each) for each in outcomes]
         return [
-            RankedAttempt(rank, outcome, record.versions.get(key), record.problems.get(key, ""))
+            RankedAttempt(
+                rank, outcome, record.versions.get(key), record.problems.get(key, ""), key in record.only_permissions
+            )
             for rank, (key, outcome) in enumerate(zip(keys, outcomes, strict=True), 1)
         ]
 
-    def output_of_check(self, outcome: AttemptOutcome) -> str:
-        """Return what the check printed after an attempt, or else the setup; empty if neither ran."""
+    def output_of_check(self, outcome: AttemptOutcome) -> tuple[str, str]:
+        """Return "check" and what it printed after an attempt, or else "setup" and its output; empty if neither ran."""
         task, *_ = self.run.tasks()
         directory = self.run.of_attempt(_key(task, outcome))
-        for name in ("check.log", "setup.log"):
-            try:
-                return (directory / name).read_text(encoding="utf-8", errors="replace")
-            except OSError:
-                continue
-        return ""
+        for command in ("check", "setup"):
+            with suppress(OSError):
+                return command, (directory / f"{command}.log").read_text(encoding="utf-8", errors="replace")
+        return "", ""
 
     def close(self) -> None:
-        """Release the directory of the race, and delete the copy of the workspace if that still exists."""
-        shutil.rmtree(self._start, ignore_errors=True)
+        """Release the directory of the race, and delete all copies of the workspace that still exist.
+
+        A race in which no attempt has ended is deleted: nothing of it can be shown.
+        """
+        delete_copies(self._locations, self.run.path)
+        with suppress(WorkbenchError):
+            if not read_outcomes(self.run.results):
+                shutil.rmtree(self.run.path, ignore_errors=True)
         self.run.close()
 
     def _write(self, record: RaceRecord) -> None:
@@ -210,11 +247,18 @@ def _stored(repository: SnapshotRepository, start: Path, patch: bytes) -> tuple[
 
         names = [line.split(b"\t", 2)[2] for line in git("apply", "--numstat", "-z", data=patch).split(b"\0")[:-1]]
         changed = (os.fsdecode(name) for name in names)
-        present = [name for name in changed if os.path.lexists(start / name)]
+        present = [name for name in changed if _has_file(start, name)]
         git("update-index", "--add", "-z", "--stdin", data=listed(present))
         before = git("write-tree").decode().strip()
         git("apply", data=patch)
         return before, git("write-tree").decode().strip()
+
+
+def _has_file(start: Path, name: str) -> bool:
+    """Return whether a directory itself has a file or link with this relative path, which is not behind a link."""
+    path, (*parents, _) = start / name, Path(name).parents
+    is_behind_link = any((start / each).is_symlink() for each in parents)
+    return not is_behind_link and (path.is_symlink() or path.is_file())
 
 
 def race_named(locations: Locations, name: str) -> Race:

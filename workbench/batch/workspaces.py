@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -27,6 +27,10 @@ _ENDINGS: Final = (".git", ".tar", ".tgz", ".tar.gz", ".tar.xz", ".tar.bz2")
 
 class NoWorkspace(WorkbenchError):
     """The workspace of an attempt cannot be made; the message says why, in one line."""
+
+
+def _never() -> bool:
+    return False
 
 
 def make_workspace(
@@ -55,13 +59,14 @@ def make_workspace(
     return copy
 
 
-def copy_directory(source: Path, directory: Path, run: Path) -> None:
-    """Copy a directory as `make_workspace` does, with what is not committed and with its repository. Raises
-    NoWorkspace.
+def copy_directory(source: Path, directory: Path, run: Path, is_interrupted: Callable[[], bool] = _never) -> None:
+    """Copy a directory as `make_workspace` does, with what is not committed and with its repository.
+
+    `is_interrupted` is called before each file. Raises NoWorkspace, also once that has returned True.
     """
     with _reported(str(source)):
         directory.mkdir()
-        _copy(source, directory, run)
+        _copy(source, directory, run, is_interrupted)
 
 
 @contextmanager
@@ -113,7 +118,7 @@ def _unpack(archive: Path, directory: Path, *, is_tree: bool = False) -> None:
         file.extractall(directory, filter="tar" if is_tree else "data")
 
 
-def _copy(source: Path, directory: Path, run: Path) -> None:
+def _copy(source: Path, directory: Path, run: Path, is_interrupted: Callable[[], bool] = _never) -> None:
     """Copy a directory with everything in it but sockets, pipes and the run. Raises OSError, shutil.Error and
     NoWorkspace.
     """
@@ -123,13 +128,22 @@ def _copy(source: Path, directory: Path, run: Path) -> None:
         _clone(str(source), directory)
         _empty(directory)
 
+    def check() -> None:
+        if is_interrupted():
+            raise NoWorkspace(f"interrupted while {visible_path(str(source))} was copied")
+
     def omitted(parent: str, names: list[str]) -> list[str]:
+        check()
         entries = {entry.name: entry for entry in os.scandir(parent)}
         repository = [".git"] if is_worktree and Path(parent) == source else []
         is_copied = {name: _is_ordinary(entries[name]) and Path(parent, name) != run for name in names}
         return [*repository, *(name for name in names if not is_copied[name])]
 
-    shutil.copytree(source, directory, symlinks=True, ignore=omitted, dirs_exist_ok=True)
+    def copy(file: str, target: str) -> None:
+        check()
+        shutil.copy2(file, target)
+
+    shutil.copytree(source, directory, symlinks=True, ignore=omitted, copy_function=copy, dirs_exist_ok=True)
 
 
 def _is_ordinary(entry: os.DirEntry[str]) -> bool:

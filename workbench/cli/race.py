@@ -40,10 +40,10 @@ from workbench.cli.common import print_error, print_line, settings_of, workspace
 from workbench.config.locations import Locations
 from workbench.config.modes import MODES
 from workbench.config.settings import Settings
-from workbench.errors import UsageError
+from workbench.errors import UsageError, WorkbenchError
 from workbench.llm.factory import NO_MODEL_MESSAGE
 from workbench.text import counted, visible, visible_path
-from workbench.view.formatting.race import ranking_cells
+from workbench.view.formatting.race import ranking_cells, summary
 
 _LEAST_PARALLEL = 4
 """The attempts that run at the same time on a machine with fewer cores: they mostly wait for their models."""
@@ -63,19 +63,36 @@ def race(arguments: Namespace) -> int:
         return _present(arguments, locations, earlier)
     require_cluster("race")
     task, options = _task(arguments, settings, workspace), _options(arguments, settings)
+    with interruptible() as interrupts:
+        if arguments.until_eof:
+            _interrupt_at_end_of_input(interrupts)
+        try:
+            created = _create(arguments, locations, task, options, interrupts)
+        except WorkbenchError as error:
+            if not interrupts.count:
+                raise
+            print_error(f"nothing was started: {error}")
+            return INTERRUPTED
+        with closing(created) as started:
+            _run(arguments, settings, started, interrupts)
+            ranking = started.ranking()
+    if interrupts.count or not ranking:
+        _print(arguments, started, ranking)
+        return INTERRUPTED if interrupts.count else 1
+    return _present(arguments, locations, started)
+
+
+def _create(
+    arguments: Namespace, locations: Locations, task: TaskSpec, options: RunOptions, interrupts: Interrupts
+) -> Race:
+    """Copy the workspace; on a terminal, also print what is started. Raises WorkbenchError, also if interrupted."""
     if sys.stdout.isatty() and not arguments.json:
         attempts = counted(len(options.models) * options.attempts, "attempt")
         mode = next(mode.label for name, mode in MODES.items() if name == task.mode)
-        print_line(f"{attempts} in copies of {visible_path(str(workspace))} · {mode}")
-    with interruptible() as interrupts, closing(Race.create(locations, task, options)) as started:
-        if arguments.until_eof:
-            _interrupt_at_end_of_input(interrupts)
-        _run(arguments, settings, started, interrupts)
-        ranking = started.ranking()
-    if interrupts.count:
-        _print(arguments, started, ranking)
-        return INTERRUPTED
-    return _present(arguments, locations, started)
+        workspace = visible_path(task.workspace)
+        print_line(f"{attempts} in copies of {workspace} · {mode}\nCopying {workspace} …")
+        sys.stdout.flush()
+    return Race.create(locations, task, options, lambda: interrupts.count > 0)
 
 
 def _task(arguments: Namespace, settings: Settings, workspace: Path) -> TaskSpec:
@@ -84,9 +101,12 @@ def _task(arguments: Namespace, settings: Settings, workspace: Path) -> TaskSpec
         raise UsageError('which prompt? `ohw race "PROMPT"`; --show shows an earlier race')
     if arguments.prompt == "-" and arguments.until_eof:
         raise UsageError("--until-eof needs standard input, from which `-` reads the prompt; give a PROMPT")
+    prompt = sys.stdin.read() if arguments.prompt == "-" else arguments.prompt
+    if not prompt.strip():
+        raise UsageError("the prompt is empty")
     task = TaskSpec(
         TASK,
-        sys.stdin.read() if arguments.prompt == "-" else arguments.prompt,
+        prompt,
         workspace=str(workspace),
         setup=arguments.setup or "",
         check=arguments.check or "",
@@ -159,17 +179,23 @@ def _present(arguments: Namespace, locations: Locations, race: Race) -> int:
     if arguments.json or not is_terminal or os.environ.get("TERM", "dumb") == "dumb":
         _print(arguments, race, ranking)
         return 0 if any(each.has_won for each in ranking) else 1
+    workspace = Path(race.record().workspace)
+    if not workspace.is_dir():
+        raise UsageError(f"the directory of this race, {visible_path(str(workspace))}, does not exist any more")
     from workbench.cli.start import open_on_screen
 
     arguments.mode = None  # it is that of the attempts
     _, settings = settings_of(arguments)
     if not settings.model and ranking:
         settings = replace(settings, model=ranking[0].outcome.model)
-    return open_on_screen(locations, settings, Path(race.record().workspace), race=race.name)
+    return open_on_screen(locations, settings, workspace, race=race.name)
 
 
 def _print(arguments: Namespace, race: Race, ranking: Sequence[RankedAttempt]) -> None:
-    """Print the ranking, and how its changes are looked at and applied."""
+    """Print the ranking, and how its changes are looked at and applied; without attempts nothing is left to show."""
+    if not ranking and not arguments.json:
+        print_line(summary(ranking))
+        return
     if arguments.json:
         rows = [
             {"rank": each.rank, **msgspec.to_builtins(each.outcome), "state": each.outcome.state} for each in ranking

@@ -96,6 +96,10 @@ class ContainerTable(Table):
             return {**table, "image": "", "devcontainer": table["devcontainer"] or DEVCONTAINER}
         return {**table, "devcontainer": ""}
 
+    def flag_text(self, value: Any) -> str:
+        """Return the image, or the word for the devcontainer.json; only the flag's part of the table."""
+        return value.get("image", "") or (DEVCONTAINER if value.get("devcontainer") else "")
+
 
 def read_container(values: object) -> ContainerSettings:
     """Return the settings in the table `[container]`. Raises a UsageError that names an invalid key or value."""

@@ -51,6 +51,10 @@ class Kind(ABC):
         """Return the value that takes effect if a flag or variable gives `value`; the file gives `written`, or None."""
         return value
 
+    def flag_text(self, value: Any) -> str:
+        """Return what follows the flag that gives a value; the inverse of `merge` and `check`."""
+        return str(value)
+
 
 class Text(Kind):
     """One line of printable text, which may be empty unless it is `required`."""

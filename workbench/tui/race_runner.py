@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 from workbench.client.threads import in_daemon
 from workbench.config.locations import Locations
-from workbench.errors import WorkbenchError
+from workbench.errors import UsageError, WorkbenchError
 from workbench.text import visible
 from workbench.tui.widgets.activity import Activity
+from workbench.tui.widgets.prompt import Prompt
 from workbench.view.formatting.actions import seconds
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ class _Progress:
         self.states: list[str] = []
         self.problem = ""
         """The last line that is no report."""
+        self.is_stopped = False
+        """Whether the user has ended it."""
 
     def read(self) -> None:
         """Read the reports of the process until it has ended; called in a thread."""
@@ -56,6 +59,13 @@ class _Progress:
         elif "attempts" in report:
             self.name, self.total = report["race"], report["attempts"]
 
+    @property
+    def reason(self) -> str:
+        """Why there is nothing to show of a race in which no attempt has ended."""
+        if self.is_stopped:
+            return "The race was stopped before an attempt was completed"
+        return "The race has ended: no attempt was completed" if self.name else "The race could not be started"
+
     def end(self) -> None:
         """Close the input of the process, which interrupts the race if it still runs."""
         assert self.process.stdin is not None
@@ -66,7 +76,7 @@ class _Progress:
         parts = [f"{len(self.states)} of {self.total}" if self.total else "starting"]
         if solved := self.states.count("solved"):
             parts.append(f"{solved} solved")
-        return " · ".join([f"Race {parts[0]}", *parts[1:], seconds(time.monotonic() - self.began, live=True)])
+        return " · ".join([*parts, seconds(time.monotonic() - self.began, live=True)])
 
 
 class RaceRunner:
@@ -82,13 +92,27 @@ class RaceRunner:
 
         running = self._running
         if argument == STOP:
-            running.end() if running is not None else self._warn("no race is running")
+            self._stop()
+        elif running is not None and argument:
+            self._refuse(argument, f"Not started: a race is running ({running}). /race {STOP} ends it")
         elif running is not None:
-            self._app.notify(f"{running}   /race {STOP} ends it", markup=False)
+            self._app.notify(f"Race {running}   /race {STOP} ends it", markup=False)
         elif argument:
             self._start(argument)
         else:
             self._app.run_worker(self._show_last())
+
+    def _stop(self) -> None:
+        if self._running is None:
+            self._warn("no race is running")
+        else:
+            self._running.is_stopped = True
+            self._running.end()
+
+    def _refuse(self, argument: str, reason: str) -> None:
+        """Put what followed `/race` back into the prompt, and say why nothing was started."""
+        self._app.switcher.main.query_one(Prompt).restore_text(f"/race {argument}")
+        self._warn(reason)
 
     def _start(self, argument: str) -> None:
         import subprocess
@@ -104,7 +128,7 @@ class RaceRunner:
             command = isolated_python("workbench", *race_words(race, settings, model or "", workspace))
             process = start(command, env=env, start_new_session=True, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT)
         except (WorkbenchError, OSError) as error:
-            self._warn(visible(str(error), lines=False))
+            self._refuse(argument, visible(str(error), lines=False))
             return
         self._running = _Progress(process)
         app.notify(f"The attempts work in copies of the directory: {visible(race.mode, lines=False)}", markup=False)
@@ -125,22 +149,25 @@ class RaceRunner:
 
     def _show_progress(self) -> None:
         for activity in self._app.switcher.main.query(Activity):
-            activity.show_background(str(self._running or ""))
+            activity.show_background(f"Race {self._running}" if self._running else "")
 
     async def _report(self, progress: _Progress) -> None:
         """Notify the user of the result of a race that has ended."""
         from workbench.batch.race import Race
         from workbench.view.formatting.race import summary
 
-        if not progress.name:
-            self._warn(progress.problem or "the race could not be started")
-            return
-        try:
-            ranking = await in_daemon(Race(Locations.from_environment(), progress.name).ranking)
-        except WorkbenchError as error:
-            self._warn(visible(progress.problem or str(error), lines=False))
-        else:
+        ranking, problem = [], progress.problem
+        if progress.name:
+            try:
+                ranking = await in_daemon(Race(Locations.from_environment(), progress.name).ranking)
+            except UsageError:
+                pass  # it is deleted: no attempt has ended
+            except WorkbenchError as error:
+                problem = problem or visible(str(error), lines=False)
+        if ranking:
             self._app.notify(f"The race has ended: {summary(ranking)}. /race shows it", timeout=10, markup=False)
+        else:
+            self._warn(problem or progress.reason)
 
     async def _show_last(self) -> None:
         from workbench.batch.race import last_race

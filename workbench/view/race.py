@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path, PurePath
+from typing import Final
 
 from workbench.batch.attempt import AttemptOutcome
 from workbench.batch.race import Race, RankedAttempt, race_named
@@ -14,6 +15,9 @@ from workbench.text import visible
 from workbench.view.review.review import Scope
 from workbench.view.state import FileState
 from workbench.view.wrapping import count_lines
+
+_SHORT: Final = 32
+"""The width of the name of an attempt in a sentence."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,12 @@ def attempt_name(outcome: AttemptOutcome) -> str:
     return visible(f"{outcome.model} #{outcome.attempt}", lines=False)
 
 
+def short_name(outcome: AttemptOutcome, width: int = _SHORT) -> str:
+    """Return the name of an attempt or, where it does not fit, the end of it, which has its number."""
+    name = attempt_name(outcome)
+    return name if len(name) <= width else f"…{name[-max(1, width - 1) :]}"
+
+
 def attempt_scope(comparison: RaceComparison, number: int, workspace: Path) -> Scope | None:
     """Return what attempt `number`, from 0, has changed, with paths in `workspace`; None if that cannot be shown."""
     attempt = comparison.attempts[number]
@@ -82,9 +92,9 @@ def attempt_scope(comparison: RaceComparison, number: int, workspace: Path) -> S
         )
         for file in attempt.files.files
     ]
-    return Scope(attempt_name(outcome), lambda: files, session=outcome.session)
+    return Scope(attempt_name(outcome), lambda: files, session=outcome.session, source=short_name(outcome))
 
 
-def output_of_check(locations: Locations, name: str, outcome: AttemptOutcome) -> str:
-    """Return what the check of an attempt printed, or else its setup. Raises WorkbenchError."""
+def output_of_check(locations: Locations, name: str, outcome: AttemptOutcome) -> tuple[str, str]:
+    """Return "check" and what that printed after an attempt, or "setup" if only that ran. Raises WorkbenchError."""
     return Race(locations, name).output_of_check(outcome)

@@ -89,5 +89,4 @@ def _flags(settings: Settings) -> Iterator[str]:
     for name, each in declared(Settings).items():
         value = getattr(settings, name)
         if name in settings.from_flags and name not in _NOT_PASSED and each.flag and value is not None:
-            text = ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-            yield f"{each.flag}={text}"
+            yield f"{each.flag}={each.kind.flag_text(value)}"

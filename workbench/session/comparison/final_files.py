@@ -50,6 +50,8 @@ class FinalDifference(Struct, frozen=True):
     more: int = 0
     versions: tuple[str, str] = ("", "")
     """The snapshots that were compared."""
+    permissions: int = 0
+    """The number of further files, which differ only in their permissions."""
 
 
 def final_state(store: Store) -> FinalState:
@@ -96,7 +98,8 @@ def version_difference(repository: SnapshotRepository, before: str, after: str) 
     changes = repository.difference(before, after)
     _check_contents(repository, changes)
     result = deltas(repository, changes, {})
-    return FinalDifference(result.files, result.more, (before, after))
+    permissions = sum(change.before == change.after for change in changes)
+    return FinalDifference(result.files, result.more, (before, after), permissions)
 
 
 def repository_of(locations: Locations, state: FinalState) -> SnapshotRepository:

@@ -39,14 +39,13 @@ def prune_races(locations: Locations, days: int) -> None:
 
 
 def _prune(locations: Locations, directory: Path, days: int) -> None:
-    if (directory / START).exists():
-        _delete_copies(locations, directory)
+    delete_copies(locations, directory)
     if time.time() - directory.stat().st_mtime > days * _DAY:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def _delete_copies(locations: Locations, directory: Path) -> None:
-    """Delete the copies of the workspace that a killed race has left: in its own directory, and those of attempts."""
+def delete_copies(locations: Locations, directory: Path) -> None:
+    """Delete all copies of the workspace of a race that has ended: in its own directory, and those of its attempts."""
     shutil.rmtree(directory / START, ignore_errors=True)
     try:
         nonce = json.loads((directory / "run.json").read_bytes())["nonce"]

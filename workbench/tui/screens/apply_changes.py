@@ -31,14 +31,14 @@ class ApplyChangesScreen(QuestionScreen[bool]):
     def __init__(
         self,
         changes: Sequence[FileRevert],
-        session: str,
+        source: str,
         rated: ChangesRated,
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`session` is the one that the changes come from."""
+        """`source` is the ID or name of what the changes come from."""
         super().__init__(clock)
-        self._title = f"Apply {what_of(changes)} from {session}?"
+        self._title = f"Apply {what_of(changes)} from {source}?"
         self._lines = apply_lines(changes, rated)
         self._risk = rated.risk
         self._keys = Static(id="keys")

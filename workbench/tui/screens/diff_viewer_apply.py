@@ -14,7 +14,7 @@ from workbench.tui.screens.diff_viewer_files import ChangedFiles, ViewerStatus
 from workbench.tui.widgets.annotated_diff import AnnotatedDiff
 from workbench.view.review.apply_text import CannotApply, applied_file, applied_files, applied_hunk
 from workbench.view.review.revert_text import FileRevert
-from workbench.view.review.review import Review
+from workbench.view.review.review import Review, Scope
 
 
 class Applier:
@@ -34,24 +34,24 @@ class Applier:
         self._view = view
         self._status = status
         self._sent = sent
-        self._pending: tuple[tuple[FileRevert, ...], str] | None = None
-        """The changes whose risk was requested, and the session that they come from."""
+        self._pending: tuple[tuple[FileRevert, ...], Scope] | None = None
+        """The changes whose risk was requested, and the scope that they come from."""
 
-    def start(self, session: str, *, whole_file: bool) -> None:
-        """Apply the hunk under the cursor, or the whole file, as `session` has it; says why if that is impossible."""
+    def start(self, scope: Scope, *, whole_file: bool) -> None:
+        """Apply the hunk under the cursor, or the whole file, as the scope has it; says why if that is impossible."""
         if self._is_busy():
             return
         if not whole_file and self._files.hunk < 0:
             self._status.show("Move to a hunk first (j/k)")
         else:
-            work: WorkType[None] = partial(self._prepare, session, whole_file)
+            work: WorkType[None] = partial(self._prepare, scope, whole_file)
             self._view.run_worker(work, group="apply", exclusive=True)
 
-    def start_all(self, session: str) -> None:
-        """Apply all files as `session` has them; says why if that is impossible."""
+    def start_all(self, scope: Scope) -> None:
+        """Apply all files as the scope has them; says why if that is impossible."""
         if not self._is_busy():
             files = tuple(self._files.files)
-            work: WorkType[None] = partial(self._request, session, partial(applied_files, files, self._files.name))
+            work: WorkType[None] = partial(self._request, scope, partial(applied_files, files, self._files.name))
             self._view.run_worker(work, group="apply", exclusive=True)
 
     def _is_busy(self) -> bool:
@@ -60,7 +60,7 @@ class Applier:
             self._status.show("The last change is still being rated")
         return self._pending is not None
 
-    async def _prepare(self, session: str, whole_file: bool) -> None:
+    async def _prepare(self, scope: Scope, whole_file: bool) -> None:
         file, hunk = self._files.current, self._files.hunk
         if file is None:
             return
@@ -69,17 +69,17 @@ class Applier:
             self._status.show("Nothing to apply line by line here; X applies the whole file")
             return
         one = partial(applied_file, file, diff.path) if whole_file else partial(applied_hunk, file, diff, hunk)
-        await self._request(session, lambda: [one()])
+        await self._request(scope, lambda: [one()])
 
-    async def _request(self, session: str, work: Callable[[], list[FileRevert]]) -> None:
+    async def _request(self, scope: Scope, work: Callable[[], list[FileRevert]]) -> None:
         """Work out the changes in a thread, and have the engine rate them."""
         try:
             changes = tuple(await in_daemon(work))
         except CannotApply as error:
             self._status.show(str(error))
             return
-        self._pending = changes, session
-        self._review.apply(changes, session)
+        self._pending = changes, scope
+        self._review.apply(changes, scope.session)
 
     def follow(self, rated: ChangesRated | None, refused: str) -> None:
         """Ask the user once the engine has rated the change, or say why it is refused."""
@@ -89,9 +89,9 @@ class Applier:
             self._pending = None
             self._status.show(f"Not done: {refused}")
         elif rated is not None:
-            (changes, session), self._pending = self._pending, None
-            screen = ApplyChangesScreen(changes, session, rated)
-            self._view.app.push_screen(screen, partial(self._answered, changes, session, rated))
+            (changes, scope), self._pending = self._pending, None
+            screen = ApplyChangesScreen(changes, scope.source or scope.session, rated)
+            self._view.app.push_screen(screen, partial(self._answered, changes, scope.session, rated))
 
     def _answered(
         self, changes: tuple[FileRevert, ...], session: str, rated: ChangesRated, is_accepted: bool | None

@@ -35,7 +35,7 @@ class Reverter:
         if review is None or file is None:
             return
         if scope.session and self._applier is not None:
-            self._applier.start(scope.session, whole_file=whole_file)
+            self._applier.start(scope, whole_file=whole_file)
             return
         hunk = self._files.hunk
         problem = scope.fixed or refusal(review.state, file, whole=whole_file)
@@ -56,7 +56,7 @@ class Reverter:
         if review is None or not files:
             return
         if scope.session and self._applier is not None:
-            self._applier.start_all(scope.session)
+            self._applier.start_all(scope)
             return
         refusals = ((file, refusal(review.state, file, whole=True)) for file in files)
         problem = scope.fixed or next(

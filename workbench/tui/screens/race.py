@@ -13,7 +13,7 @@ from workbench.client.threads import in_daemon
 from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.protocol.events import FileDelta
-from workbench.text import visible
+from workbench.text import counted, visible
 from workbench.tui.screens.compared import ComparedScreen
 from workbench.tui.screens.pager import PagerScreen
 from workbench.view.formatting.race import attempt_lines, ranking_page
@@ -76,7 +76,7 @@ class RaceScreen(ComparedScreen[RaceComparison]):
 
     def frame(self, compared: RaceComparison) -> tuple[str, str]:
         """Return the title and the key hints."""
-        return f"Race · {len(compared.attempts)} attempts", _KEYS
+        return f"Race · {counted(len(compared.attempts), 'attempt')}", _KEYS
 
     def action_output(self) -> None:
         """Show what the check of the chosen attempt printed, or its setup."""
@@ -85,13 +85,13 @@ class RaceScreen(ComparedScreen[RaceComparison]):
 
     async def _show_output(self, compared: RaceComparison) -> None:
         outcome = compared.attempts[self.pair].ranked.outcome
-        read: Callable[[], str] = partial(output_of_check, self._locations, self._race, outcome)
+        read: Callable[[], tuple[str, str]] = partial(output_of_check, self._locations, self._race, outcome)
         try:
-            text = await in_daemon(read)
+            command, text = await in_daemon(read)
         except (WorkbenchError, OSError) as error:
             self.notify(visible(str(error), lines=False), severity="warning", markup=False)
             return
         if text:
-            self.app.push_screen(PagerScreen(Content(f"Check of {attempt_name(outcome)}"), visible(text)))
+            self.app.push_screen(PagerScreen(Content(f"{command.title()} of {attempt_name(outcome)}"), visible(text)))
         else:
-            self.notify("there was no check", timeout=3)
+            self.notify("the check did not run" if compared.check else "there was no check", timeout=3)

@@ -7,12 +7,11 @@ from typing import Final
 
 from rich.cells import cell_len
 
-from workbench.batch.attempt import AttemptOutcome
 from workbench.batch.figures import amount, duration, money
 from workbench.batch.race import RankedAttempt
 from workbench.text import counted, visible
 from workbench.view.formatting.actions import plus_minus
-from workbench.view.race import RaceComparison, RacedAttempt, attempt_name
+from workbench.view.race import RaceComparison, RacedAttempt, attempt_name, short_name
 from workbench.view.wrapping import Line, Piece, clip, line_width, pad
 
 _STYLES: Final = {"solved": "ok", "done": "ok", "unsolved": "failed", "question": "waiting", "limit": "waiting"}
@@ -30,11 +29,18 @@ def ranking_cells(attempt: RankedAttempt) -> list[str]:
         str(attempt.rank),
         attempt_name(outcome),
         outcome.state,
-        str(outcome.patch_lines) if outcome.patch else "none",
+        _changed(attempt, str(outcome.patch_lines)),
         money(outcome.cost, outcome.unpriced),
         duration(outcome.total_seconds),
         visible(outcome.detail, lines=False),
     ]
+
+
+def _changed(attempt: RankedAttempt, lines: str) -> str:
+    """Return the cell about what an attempt has changed, which is `lines` if these are what it has changed."""
+    if attempt.only_permissions:
+        return "permissions"
+    return lines if attempt.outcome.patch else "none"
 
 
 def summary(attempts: Sequence[RankedAttempt]) -> str:
@@ -71,12 +77,12 @@ def _name_width(comparison: RaceComparison, width: int) -> int:
 
 def _row(attempt: RacedAttempt, name: int, width: int, *, is_chosen: bool) -> Line:
     outcome = attempt.ranked.outcome
-    changed = plus_minus(*attempt.lines) if outcome.patch else "none"
+    changed = _changed(attempt.ranked, plus_minus(*attempt.lines))
     head = f"{'›' if is_chosen else ' '} {attempt.ranked.rank:>2}"
     price, time = money(outcome.cost, outcome.unpriced), duration(outcome.total_seconds)
     row = [
         Piece(head, "accent" if is_chosen else "dim"),
-        Piece(f" {pad(_short_name(outcome, name), name)} ", "bold" if is_chosen else ""),
+        Piece(f" {pad(short_name(outcome, name), name)} ", "bold" if is_chosen else ""),
         Piece(pad(outcome.state, _STATE), _STYLES.get(outcome.state, "failed")),
         Piece(pad(changed, _LINES)),
         Piece(pad(price, _COST, right=True) + pad(time, _TIME, right=True), "dim"),
@@ -85,12 +91,6 @@ def _row(attempt: RacedAttempt, name: int, width: int, *, is_chosen: bool) -> Li
     if not outcome.detail or available < _LEAST_DETAIL:
         return row
     return [*row, Piece(f"   {clip(visible(outcome.detail, lines=False), available)}", "dim")]
-
-
-def _short_name(outcome: AttemptOutcome, width: int) -> str:
-    """Return the name of an attempt or, where it does not fit, the end of it, which has its number."""
-    name = attempt_name(outcome)
-    return name if len(name) <= width else f"…{name[-max(1, width - 1) :]}"
 
 
 def attempt_lines(comparison: RaceComparison, number: int, width: int) -> list[Line]:
@@ -108,10 +108,17 @@ def attempt_lines(comparison: RaceComparison, number: int, width: int) -> list[L
 
 
 def _heading(attempt: RacedAttempt) -> Line:
-    name = _short_name(attempt.ranked.outcome, 32)
+    name = short_name(attempt.ranked.outcome)
     if isinstance(attempt.files, str):
         return [Piece(f"The files of {name} cannot be shown: {visible(attempt.files, lines=False)}", "failed")]
-    count = len(attempt.files.files) + attempt.files.more
-    if not count:
+    count, permissions = len(attempt.files.files) + attempt.files.more, attempt.files.permissions
+    if not count and not permissions:
         return [Piece(f"{name} has changed no file.", "dim")]
-    return [Piece(f"{name} has changed {counted(count, 'file')}", "bold")]
+    if not count:
+        which = f"of {counted(permissions, 'file')}"
+        return [Piece(f"{name} has changed only the permissions {which}, which cannot be applied here.", "dim")]
+    heading = [Piece(f"{name} has changed {counted(count, 'file')}", "bold")]
+    if permissions:
+        more = counted(permissions, "file")
+        heading.append(Piece(f" · and the permissions of {more}, which cannot be applied here", "dim"))
+    return heading

@@ -257,6 +257,8 @@ class Scope(Struct, frozen=True):
     """Why its changes cannot be reverted; empty if they can."""
     session: str = ""
     """The session whose side of the changes can be applied to the workspace, instead of reverting them."""
+    source: str = ""
+    """What the question whether to apply them calls the session, if not by its ID."""
     index: IndexSide | None = None
     """The side of git's index whose hunks can be staged, or unstaged."""
 
