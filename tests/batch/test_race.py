@@ -105,7 +105,7 @@ def test_prompt_of_a_race_may_have_several_lines():
 def test_race_in_the_app_gets_the_flags_of_the_app_but_for_its_mode():
     settings = Settings(model="m", mode="plan", sandbox="off", from_flags=("model", "mode", "sandbox"))
     words = race_words(parse_race("--attempts 2 Fix it"), settings, "m", "/w")
-    assert words[4:] == ["--sandbox=off", "--models=m", "--attempts=2", "--", "Fix it"]
+    assert words[4:] == ["--sandbox=off", "--model=m", "--models=m", "--attempts=2", "--", "Fix it"]
 
 
 @pytest.mark.parametrize("container", ["docker.io/library/python:3.12", "devcontainer", ""])

@@ -228,3 +228,4 @@ async def test_deleted_run_is_said_to_be_deleted(tmp_path):
         await shows(pilot, "126 of 126")
         shutil.rmtree(run)
         await shows(pilot, "the run was deleted")
+        assert "running" not in text_on(app)

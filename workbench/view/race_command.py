@@ -81,7 +81,9 @@ def race_words(command: RaceCommand, settings: Settings, model: str, workspace: 
     own = [] if any(each.startswith("--models=") for each in command.options) else [f"--models={model}"]
     flags = list(_flags(settings))
     fixed = ["race", "--json", "--until-eof", f"--workspace={workspace}"]
-    return [*fixed, *flags, *own, *command.options, "--", command.prompt]
+    # The key and the URL of this program are for its own model.
+    meant = [f"--model={settings.model}"] if settings.model else []
+    return [*fixed, *flags, *meant, *own, *command.options, "--", command.prompt]
 
 
 def _flags(settings: Settings) -> Iterator[str]:
