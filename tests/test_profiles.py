@@ -63,6 +63,31 @@ def test_url_given_as_a_flag_is_for_the_profile_of_the_start(tmp_path: Path):
     assert settings.profile("far/away").api_base is None
 
 
+OWN = 'model = "openai/gpt-5"\napi_base = "http://127.0.0.1:1/v1"\napi_key_env = "CORP"\n'
+SAVED = '[models.fast]\nmodel = "anthropic/small"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "model", "is_for_it"),
+    [
+        (OWN, "openai/gpt-5-mini", True),
+        (OWN, "gpt-5-mini", True),
+        (OWN, "anthropic/claude-opus-4-5", False),
+        (OWN + SAVED, "fast", True),
+        (OWN.replace("openai/gpt-5", "fast") + SAVED, "anthropic/claude-opus-4-5", True),
+        (OWN.replace('model = "openai/gpt-5"', ""), "anthropic/claude-opus-4-5", True),
+    ],
+)
+@pytest.mark.parametrize("source", ["flag", "environment"])
+def test_key_and_url_of_the_file_are_for_models_of_its_own_provider(
+    tmp_path: Path, text: str, model: str, is_for_it: bool, source: str
+):
+    where = written(tmp_path, text)
+    settings = load_settings(where, {}, model=model) if source == "flag" else load_settings(where, {"OHW_MODEL": model})
+    expected = ("http://127.0.0.1:1/v1", "CORP") if is_for_it else (None, None)
+    assert (settings.model, settings.api_base, settings.api_key_env) == (model, *expected)
+
+
 def test_profiles_come_from_the_file_only_and_reach_the_engine(tmp_path: Path):
     where = written(tmp_path, WHOLE)
     settings = load_settings(where, {"OHW_MODELS": "x"})

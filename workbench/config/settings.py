@@ -86,11 +86,28 @@ def load_settings(
     values = _joined(values, also_written or {})
     by_flag = {name: value for name, value in flags.items() if value is not None}
     over = {**variables_of(env), **by_flag}
+    values = _for_model(values, over.get("model"))
     merged = {**values, **{name: _kind(name).merge(value, values.get(name)) for name, value in over.items()}}
     checked = {name: _check(name, value) for name, value in merged.items()}
     for problem in fallback_problems(merged.get("models", {})).values():
         raise UsageError(problem)
     return Settings(**checked, from_flags=tuple(by_flag), problems=tuple(problems))
+
+
+def _for_model(values: Mapping[str, Any], model: str | None) -> Mapping[str, Any]:
+    """Return the entries of the file without the key and URL that are for its model, if `model`, of another provider,
+    replaces that one. Those beside a saved model are for all models.
+    """
+    own, saved = values.get("model"), values.get("models", {})
+    if not own or not model or own in saved or model in saved or _provider(own) == _provider(model):
+        return values
+    return {name: value for name, value in values.items() if name not in ("api_base", "api_key_env")}
+
+
+def _provider(model: str) -> str:
+    """Return the provider in a model's name; a name without one is called as a model of OpenAI."""
+    provider, slash, _ = model.partition("/")
+    return provider if slash else "openai"
 
 
 def _joined(values: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
