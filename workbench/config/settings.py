@@ -94,7 +94,7 @@ def load_settings(
     return Settings(**checked, from_flags=tuple(by_flag), problems=tuple(problems))
 
 
-def _for_model(values: Mapping[str, Any], model: str | None) -> Mapping[str, Any]:
+def _for_model(values: dict[str, Any], model: str | None) -> dict[str, Any]:
     """Return the entries of the file without the key and URL that are for its model, if `model`, of another provider,
     replaces that one. Those beside a saved model are for all models.
     """
