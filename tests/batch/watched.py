@@ -8,6 +8,7 @@ import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from tests.batch.outcomes import LARGE, SMALL, outcome, solved, unsolved, write_run
 from workbench.batch.attempt import AttemptOutcome, TaskAttempt
@@ -88,9 +89,10 @@ def finished_run(path: Path) -> Path:
 def failed_run(path: Path) -> Path:
     """Write a run that was interrupted, in which every attempt so far failed, mostly at its setup."""
     specs = tasks(9)
-    reason = "setup: exit code 127: uv: command not found"
+    setup: dict[str, Any] = {"ending": "setup", "detail": "setup: exit code 127: uv: command not found"}
+    copy: dict[str, Any] = {"ending": "workspace", "detail": "there is no ../shop on this worker"}
     failures = [
-        outcome(spec.id, SMALL, 1, ending="setup" if number % 4 else "workspace", detail=reason, cost=0.0, steps=0)
+        outcome(spec.id, SMALL, 1, cost=0.0, steps=0, **(copy if number % 4 == 3 else setup))
         for number, spec in enumerate(specs[:7])
     ]
     failures.append(outcome(specs[7].id, SMALL, 1, ending="interrupted", cost=0.03))
