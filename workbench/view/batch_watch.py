@@ -70,7 +70,7 @@ def _sort_keys() -> dict[str, Callable[[TaskRow], Any]]:
 
 
 class RunCurve(Struct, frozen=True):
-    """A quantity over time: hours since the run was started, and the sum up to then."""
+    """The running total of a quantity; the times are in hours from the start of the run."""
 
     name: str
     hours: Sequence[float]
