@@ -269,14 +269,18 @@ def test_browsing_a_hostile_clone_triggers_no_canary(sandbox: Sandbox, mark: Pat
         terminal.wait_for("whole session", 60)
         # made.txt stays selected if it was read before, so the start of a list may be out of sight
         terminal.type(".")
-        terminal.wait_until(lambda screen: re.search(r"not staged .* \d{3} files left", screen), "unstaged files", 60)
+        terminal.wait_until(
+            lambda screen: re.search(r"not staged .* \d{3} files to review", screen), "unstaged files", 60
+        )
         terminal.type(".")
         terminal.wait_until(
             lambda screen: re.search(r"^ *staged\b.*No changes", screen, re.DOTALL), "no staged files", 60
         )
         assert sang(mark) == ""
         terminal.type(".")
-        terminal.wait_until(lambda screen: re.search(r"against HEAD.* \d{3} files left", screen), "the whole clone", 60)
+        terminal.wait_until(
+            lambda screen: re.search(r"against HEAD.* \d{3} files to review", screen), "the whole clone", 60
+        )
         leave(terminal, "against HEAD")
         terminal.press("ctrl+o")
         terminal.wait_for("Sessions · 1", 60)

@@ -63,7 +63,7 @@ def test_session_goes_back_with_a_preview_keeps_the_users_edit_and_returns(sandb
         assert "delete  new.txt" in preview
         assert "create  old.txt" in preview
         terminal.press("d")
-        terminal.wait_for("3 of 3 files left")
+        terminal.wait_for("3 of 3 files to review")
         assert read(project / "a.txt") == later + "my own line\n"
         terminal.press("escape")
         terminal.wait_for("3 files will change")

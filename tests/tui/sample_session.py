@@ -72,9 +72,12 @@ class Script:
         return action_id
 
     def begin(self, tool: str, risk: risk.Risk = "LOW", **arguments: Any) -> str:
+        """Let an action run: one of LOW by the mode, any other by the user, as in a session in the mode "Ask"."""
         action_id = self.propose(tool, risk, **arguments)
-        self.add(ev.ActionAssessed, action_id=action_id, risk=risk, needs_decision=False, rule='mode "Ask (medium+)"')
-        self.add(ev.ActionDecided, action_id=action_id, verdict="approved", by="mode", rule='mode "Ask (medium+)"')
+        rule = 'mode "Ask (medium+)"' if risk == "LOW" else ""
+        self.add(ev.ActionAssessed, action_id=action_id, risk=risk, needs_decision=not rule, rule=rule)
+        by = "mode" if rule else "person"
+        self.add(ev.ActionDecided, action_id=action_id, verdict="approved", by=by, rule=rule)
         self.add(ev.ActionStarted, action_id=action_id)
         return action_id
 

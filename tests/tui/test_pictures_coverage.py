@@ -121,7 +121,7 @@ TABLE = {
         ["src/calc.py", "edited by the agent and elsewhere"],
     ),
     "diff viewer: comments": ("diff_viewer/reviewing", ["hunk"]),
-    "diff viewer: reviewed files": ("diff_viewer/reviewed", ["2 of 4 files left"]),
+    "diff viewer: reviewed files": ("diff_viewer/reviewed", ["2 of 4 files to review"]),
     "diff viewer: a hunk taken back": ("diff_viewer/taken_back", ["Reverted hunk"]),
     "diff viewer: no text": ("diff_viewer/not_text", ["binary: 51,204 bytes"]),
     "sessions": ("sessions/list", ["Sessions", "needs you", "no price"]),

@@ -103,7 +103,7 @@ async def not_text(pilot, client, view):
 async def reviewed(pilot, client, view):
     """Show two reviewed files, the cursor on the next one, and how to answer a question that waits."""
     await pilot.press("m", "m")
-    await wait_until(pilot, lambda: "2 of 4 files left" in text_on(pilot.app))
+    await wait_until(pilot, lambda: "2 of 4 files to review" in text_on(pilot.app))
     script = Script()
     script.events, script.actions = session(), 1
     script.ask("execute_bash", "MEDIUM", command="make release")

@@ -439,7 +439,7 @@ def test_everything_known_about_an_action_is_on_its_page():
 
     text = detail_text(action, WORKSPACE)
 
-    for part in ("make", "all", "a.py", 'allowed by mode "Ask (medium+)"', "big-model: 7 tokens in", "pid: 7"):
+    for part in ("make", "all", "a.py", "allowed by you", "big-model: 7 tokens in", "pid: 7"):
         assert part in text
     assert detail_title(action) == "Action 1 · execute_bash · failed · exit 2"
 

@@ -191,7 +191,7 @@ async def test_key_cycles_the_scopes_and_the_title_names_the_current_one(tmp_pat
         await pilot.press("full_stop")
         await until(
             pilot,
-            lambda: "whole session │ 2 of 2 files left │ M a.txt  +2 −2" in harness.text_of("title"),
+            lambda: "whole session │ 2 of 2 files to review │ M a.txt  +2 −2" in harness.text_of("title"),
             "the session",
         )
         await pilot.press("full_stop")

@@ -58,7 +58,9 @@ class Viewer:
         last = self.script.events[-1].seq
         await wait_until(pilot, lambda: self.app.state.last_seq == last and self.app.state.work == "idle")
         await pilot.press("f5")
-        await wait_until(pilot, lambda: isinstance(self.app.screen, DiffViewerScreen) and "files left" in self.title())
+        await wait_until(
+            pilot, lambda: isinstance(self.app.screen, DiffViewerScreen) and "files to review" in self.title()
+        )
         await wait_until(pilot, lambda: self.view.has_focus)
 
     @property
@@ -97,21 +99,23 @@ async def test_marked_files_are_counted_down_until_one_changes() -> None:
     viewer = Viewer()
     async with viewer.app.run_test(size=(80, 24)) as pilot:
         await viewer.opens(pilot)
-        assert "3 of 3 files left" in viewer.title()
+        assert "3 of 3 files to review" in viewer.title()
         await pilot.press("m")
-        await wait_until(pilot, lambda: "2 of 3 files left" in viewer.title())
+        await wait_until(pilot, lambda: "2 of 3 files to review" in viewer.title())
         assert viewer.at()[0] == 1
         await pilot.press("m", "m")
         await wait_until(pilot, lambda: "all 3 files reviewed" in viewer.title())
         viewer.changes("a.py", FILES["a.py"][1] + "more = 1\n")
-        await wait_until(pilot, lambda: "1 of 3 files left │ M c.py" in viewer.title(), "only the changed file is left")
+        await wait_until(
+            pilot, lambda: "1 of 3 files to review │ M c.py" in viewer.title(), "only the changed file is left"
+        )
         await pilot.press("m")
-        await wait_until(pilot, lambda: "2 of 3 files left" in viewer.title(), "the same key drops the mark")
+        await wait_until(pilot, lambda: "2 of 3 files to review" in viewer.title(), "the same key drops the mark")
         assert viewer.at()[0] == 2
 
 
 async def test_marks_are_there_after_a_restart(tmp_path: Path) -> None:
-    for title in ("3 of 3 files left", "2 of 3 files left"):
+    for title in ("3 of 3 files to review", "2 of 3 files to review"):
         viewer = Viewer(tmp_path)
         async with viewer.app.run_test(size=(80, 24)) as pilot:
             await viewer.opens(pilot)

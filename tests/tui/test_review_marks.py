@@ -79,8 +79,8 @@ def test_oldest_mark_is_dropped_beyond_the_limit(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("count", "done", "text"),
     [
-        (7, 0, "7 of 7 files left"),
-        (7, 4, "3 of 7 files left"),
+        (7, 0, "7 of 7 files to review"),
+        (7, 4, "3 of 7 files to review"),
         (7, 7, "all 7 files reviewed"),
         (1, 0, ""),
         (1, 1, "reviewed"),

@@ -6,13 +6,13 @@ from workbench.diff.hunks import compare
 from workbench.tui.widgets.viewer_title import ViewerTitle
 
 DIFF = compare("workbench/session/server.py", "a\nb\n", "a\nc\nd\n")
-TITLE = ViewerTitle("whole session", DIFF, 0, "4 of 4 files left", "edited by the agent and you")
+TITLE = ViewerTitle("whole session", DIFF, 0, "4 of 4 files to review", "edited by the agent and you")
 
 
 def test_a_wide_title_says_everything():
     text = TITLE.fitting(200).plain
     assert text == (
-        "whole session │ 4 of 4 files left │ M workbench/session/server.py  +2 −1   hunk 1 of 1"
+        "whole session │ 4 of 4 files to review │ M workbench/session/server.py  +2 −1   hunk 1 of 1"
         "   edited by the agent and you"
     )
 

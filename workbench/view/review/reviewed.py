@@ -88,4 +88,4 @@ def rest_text(count: int, reviewed: int) -> str:
     """Return how many of `count` files are left to review; for a single one, only that it is reviewed."""
     if reviewed >= count:
         return f"all {count} files reviewed" if count > 1 else "reviewed" if count else ""
-    return f"{count - reviewed} of {count} files left" if count > 1 else ""
+    return f"{count - reviewed} of {count} files to review" if count > 1 else ""
