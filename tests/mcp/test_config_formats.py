@@ -2,6 +2,7 @@
 approval."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -284,7 +285,7 @@ def test_one_server_written_in_several_ways_is_the_same(name, tmp_path):
     first, *others = (only(each, tmp_path) for each in SAME[name])
     assert first.is_on == (name != "off")
     for other in others:
-        assert vars(other) | {"notices": ()} == vars(first) | {"notices": ()}
+        assert replace(other, notices=()) == replace(first, notices=())
         assert (other.key, other.target, other.is_on) == (first.key, first.target, first.is_on)
 
 
@@ -396,7 +397,7 @@ def test_no_key_of_another_program_lowers_an_approval(key, value):
     config = read_server("x", {"command": "run", key: value}, "f", "/w", runs_there=True)
     (notice,) = config.notices
     assert f"`{key}` is without effect: what may run is decided here" in notice
-    assert {**vars(config), "notices": ()} == vars(plain)
+    assert replace(config, notices=()) == plain
 
 
 KEYS = {

@@ -13,6 +13,7 @@ import re
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 from urllib.parse import unquote_plus
@@ -88,9 +89,12 @@ class ServerConfig:
     tries_sse: bool = False
     """Whether the older transport (SSE) is tried if the server at the URL does not speak streamable HTTP."""
 
-    @property
+    @cached_property
     def key(self) -> str:
-        """The hash under which the server's approvals are stored; another command, URL or directory changes it."""
+        """The hash under which the server's approvals are stored; another command, URL or directory changes it.
+
+        It is computed once: every look at a record needs it, several times for each tool.
+        """
         identity = {
             name: value
             for name, value in asdict(self).items()

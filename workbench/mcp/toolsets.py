@@ -270,23 +270,21 @@ class SessionServers:
         offered = [
             (client, tool) for client in self._clients for tool in self._pins.entry(client.server).usable.values()
         ]
-        return {
-            name: self._tool(name, client, tool)
+        tools = [
+            self._tool(name, client, tool)
             for name, client, tool in named(offered, self._reserved)
-            if self._is_enabled(name, client, tool)
-        }
+            if self._table.get(name) is not False and client.server.offers(tool["name"])
+        ]
+        return {tool.name: tool for tool in tools if self._is_allowed(tool)}
 
     def _tool(self, name: str, client: MCPClient, tool: Definition) -> MCPToolDefinition:
         is_approved = tool["name"] in self._pins.entry(client.server).approved
         executor = MCPToolExecutor(client, tool, self._notice, self._asker_of, is_approved=is_approved)
         return MCPToolDefinition(name, tool, client.server.name, executor, is_approved=is_approved)
 
-    def _is_enabled(self, name: str, client: MCPClient, tool: Definition) -> bool:
-        if self._table.get(name) is False or not client.server.offers(tool["name"]):
-            return False
+    def _is_allowed(self, tool: MCPToolDefinition) -> bool:
         only_reading = self._table.get("set") == "plan"
-        definition = self._tool(name, client, tool)
-        return self._allows(definition) and (not only_reading or definition.is_read_only)
+        return self._allows(tool) and (not only_reading or tool.is_read_only)
 
     def is_resource(self, name: str) -> bool:
         """Return whether a mention starts with the name of one of these servers, as their resources do."""
