@@ -185,6 +185,16 @@ def test_added_and_removed_commands_are_listed_at_once(project):
     assert list(commands.listed) == []
 
 
+@pytest.mark.parametrize("group", ["git", "git/remote"])
+def test_command_added_to_an_existing_subdirectory_is_listed_at_once(project, group):
+    project.own(f"{group}/commit", "Text")
+    commands = project.commands
+    commands.refresh()
+    project.own(f"{group}/push", "Text")
+    prefix = group.replace("/", ":")
+    assert [each.name for each in commands.listed] == [f"{prefix}:commit", f"{prefix}:push"]
+
+
 def test_commands_are_listed_while_another_thread_reads_them(project, monkeypatch):
     project.own("look", "Look.\n")
     commands, begun, may_end = project.commands, threading.Event(), threading.Event()

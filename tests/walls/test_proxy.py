@@ -26,7 +26,7 @@ from tests.walls.proxy_client import (
     socks_request,
     tunnel,
 )
-from workbench.sandbox.host_access import MOST_QUESTIONS, HostRequest, HostVerdict
+from workbench.sandbox.host_access import MOST_QUESTIONS, HostDecisions, HostRequest, HostVerdict
 from workbench.sandbox.proxy import MOST_CONNECTIONS, ProxyTimeouts
 
 
@@ -280,6 +280,25 @@ def test_question_is_abandoned_when_the_client_hangs_up():
         time.sleep(0.1)
         client.close()
         assert abandoned.wait(5)
+
+
+@pytest.mark.parametrize("patience", [0.05, 60.0])
+def test_decision_that_comes_at_once_counts_however_short_the_patience_is(patience):
+    decisions = HostDecisions(lambda request: HostVerdict(True, ""), patience)
+    assert decisions.verdict(HostRequest("example.org", 443, ""), lambda: False).allowed
+
+
+def test_decision_that_does_not_come_in_time_is_a_refusal():
+    never = threading.Event()
+
+    def decide(request: HostRequest) -> HostVerdict:
+        never.wait()
+        return HostVerdict(True, "")
+
+    verdict = HostDecisions(decide, 0.05).verdict(HostRequest("example.org", 443, ""), lambda: False)
+    never.set()
+    assert not verdict.allowed
+    assert "not decided in time" in verdict.reason
 
 
 def test_only_so_many_hosts_wait_for_a_decision():

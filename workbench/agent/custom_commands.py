@@ -159,20 +159,11 @@ class CustomCommands:
         )
 
     def _times(self) -> Sequence[int]:
-        """Return the modification time of each directory in nanoseconds; 0 for a directory that does not exist."""
-        from workbench.tools.trust import COMMANDS
+        """Return the modification times, in nanoseconds, of all directories in which the files of commands can be."""
+        from workbench.tools.trust import COMMANDS, command_directories
 
-        times = []
-        for directory in (
-            self._locations.commands,
-            Path.home() / _CLAUDE,
-            *(self._workspace / name for name in COMMANDS),
-        ):
-            try:
-                times.append(directory.stat().st_mtime_ns)
-            except OSError:
-                times.append(0)
-        return times
+        roots = (self._locations.commands, Path.home() / _CLAUDE, *(self._workspace / name for name in COMMANDS))
+        return [modified for root in roots for modified in map(_modified, command_directories(root))]
 
     def _directories(self) -> Iterator[tuple[Path, Path, str]]:
         """Yield each directory, the root that links in it must not leave, and the origin of its commands."""
@@ -184,6 +175,14 @@ class CustomCommands:
         if is_trusted(self._workspace, refreshed(locations, self._settings().trusted)):
             for name in COMMANDS:
                 yield self._workspace / name, self._workspace, "project"
+
+
+def _modified(directory: Path) -> int:
+    """Return the modification time in nanoseconds; 0 for a directory that does not exist."""
+    try:
+        return directory.stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _paths(directory: Path) -> list[Path]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
@@ -187,13 +188,13 @@ class HostDecisions:
             pending.done.set()
 
     def _waited(self, pending: _Pending, is_gone: Callable[[], bool]) -> HostVerdict:
-        waits = int(self._patience / _INTERVAL)
-        for _ in range(waits):
-            if pending.done.wait(_INTERVAL):
-                return pending.verdict
+        until = time.monotonic() + self._patience
+        while not pending.done.wait(max(0.0, min(_INTERVAL, until - time.monotonic()))):
             if is_gone():
                 raise Abandoned
-        return HostVerdict(False, "the user has not decided in time")
+            if time.monotonic() >= until:
+                return HostVerdict(False, "the user has not decided in time")
+        return pending.verdict
 
     def _leave(self, key: tuple[str, int, str, bool], pending: _Pending) -> None:
         with self._lock:

@@ -88,6 +88,14 @@ def agent_files(directory: Path) -> list[Path]:
     return sorted(path for path in directory.glob("*.md") if path.name.lower() != "readme.md" and path.is_file())
 
 
+def command_directories(directory: Path) -> list[Path]:
+    """Return the directory and those below it in which `command_files` searches, whether or not it exists."""
+    try:
+        return [directory, *sorted(path for depth in ("*/", "*/*/") for path in directory.glob(depth))]
+    except OSError:
+        return [directory]
+
+
 def command_files(directory: Path) -> list[Path]:
     """Return the files in a directory that define custom commands. Raises OSError."""
     paths = (path for depth in ("*.md", "*/*.md", "*/*/*.md") for path in directory.glob(depth))
