@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.acp.editor import Asked, cancelled, choose, editor, never, selected, until
 from tests.acp.test_prompts import edit, log
 from tests.sandbox import Sandbox, bash, finish
-from workbench.protocol.events import ActionObserved, RunEnded
+from tests.subagent_scripts import delegating
+from workbench.protocol.events import ActionObserved, DelegateStep, RunEnded
+from workbench.session.session_names import session_path
+from workbench.session.storage.session_list import list_sessions
+from workbench.session.storage.store import Store
 
 VIEW = {"tool": "str_replace_editor", "arguments": {"command": "view", "path": "{workspace}/a.txt"}}
 UNSAVED = "a.txt has unsaved changes"
@@ -22,6 +28,19 @@ def file(sandbox: Sandbox) -> Path:
     path = sandbox.project / "a.txt"
     path.write_text("one\ntwo\n")
     return path
+
+
+def view(path: Path) -> dict[str, Any]:
+    return {"tool": "str_replace_editor", "arguments": {"command": "view", "path": str(path)}}
+
+
+def sub_agent_results(sandbox: Sandbox) -> list[str]:
+    """Return what the models of the sub-agents were told after each call."""
+    paths = (session_path(sandbox.locations, session.id) for session in list_sessions(sandbox.locations))
+    with ExitStack() as stack:
+        stores = [stack.enter_context(Store.open(path, readonly=True)) for path in paths]
+        steps = [event.event for store in stores for event in store.events() if isinstance(event, DelegateStep)]
+    return [step.observation["content"][0]["text"] for step in steps if isinstance(step, ActionObserved)]
 
 
 def results(sandbox: Sandbox) -> list[str]:
@@ -176,4 +195,51 @@ async def test_editor_without_files_is_never_asked(sandbox: Sandbox, file: Path)
     async with editor(sandbox, "--model", model) as ide:
         assert await ide.prompt(await ide.new(sandbox), "go") == "end_turn"
         assert ide.editor.reads == []
+    assert file.read_text() == "one\ntwo\n"
+
+
+async def test_sub_agent_reads_what_the_user_has_saved_for_it(sandbox: Sandbox, file: Path):
+    buffers = {str(file): "one\ntyped\n"}
+    answers = (choose("Save the editor's version"),)
+    model = delegating(sandbox.home / "script.toml", {"reader": [view(file), finish()]})
+    async with editor(sandbox, "--model", model, answers=answers, buffers=buffers) as ide:
+        assert await ide.prompt(await ide.new(sandbox), "go") == "end_turn"
+        (asked,) = ide.editor.asked
+        assert asked.tool_call.title == UNSAVED
+    assert file.read_text() == "one\ntyped\n"
+    assert "2\ttyped" in sub_agent_results(sandbox)[0]
+
+
+async def test_sub_agents_that_use_files_at_once_ask_about_one_after_the_other(sandbox: Sandbox):
+    paths = [sandbox.project / name for name in ("a.txt", "b.txt")]
+    for path in paths:
+        path.write_text("disk\n")
+    asked_at_once: list[int] = []
+
+    def save(asked: Asked):
+        calls = ide.editor.calls().items()
+        asked_at_once.append(sum("unsaved" in title and call["status"] == "pending" for title, call in calls))
+        return selected(asked.option("Save the editor's version"))
+
+    agents = {f"reader{number}": [view(path), finish()] for number, path in enumerate(paths)}
+    model = delegating(sandbox.home / "script.toml", agents)
+    buffers = {str(path): f"typed {path.name}\n" for path in paths}
+    async with editor(sandbox, "--model", model, answers=(save, save), buffers=buffers) as ide:
+        assert await ide.prompt(await ide.new(sandbox), "go") == "end_turn"
+        assert sorted(asked.tool_call.title for asked in ide.editor.asked) == [
+            f"{path.name} has unsaved changes" for path in paths
+        ]
+    assert [path.read_text() for path in paths] == ["typed a.txt\n", "typed b.txt\n"]
+    assert asked_at_once == [1, 1]
+
+
+async def test_question_for_an_interrupted_sub_agent_is_withdrawn(sandbox: Sandbox, file: Path):
+    model = delegating(sandbox.home / "script.toml", {"reader": [view(file), finish()]})
+    async with editor(sandbox, "--model", model, answers=(never,), buffers={str(file): "typed\n"}) as ide:
+        session = await ide.new(sandbox)
+        prompt = asyncio.create_task(ide.prompt(session, "go"))
+        await until(lambda: ide.editor.asked, "the question")
+        await ide.agent.cancel(session_id=session)
+        assert await prompt == "cancelled"
+        assert ide.editor.calls()[UNSAVED]["status"] == "failed"
     assert file.read_text() == "one\ntwo\n"

@@ -62,28 +62,35 @@ class UnsavedChanges:
         self._state = state
         self._editor = editor
         self._send = send
-        self._task: asyncio.Task[None] | None = None
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._turn = asyncio.Lock()
         self._questions = 0
         self._skipped: dict[str, set[str]] = {}
         """By path: the hashes of the file's versions that were on disk, or that the user does not want to save."""
 
     def start(self, request: CheckUnsaved, *, asks: bool) -> None:
-        """Start to check the files of a request; unless `asks`, which needs a running prompt, only report that it is
-        done.
+        """Start to check the files of a request, after those of earlier ones, such as of other sub-agents.
+
+        Unless `asks`, which needs a running prompt, only report that it is done. A request without files withdraws the
+        check with its number.
         """
-        self.withdraw()
-        self._task = asyncio.create_task(self._check(request, asks=asks))
+        number = request.request
+        if request.paths:
+            task = self._tasks[number] = asyncio.create_task(self._check(request, asks=asks))
+            task.add_done_callback(lambda done: self._tasks.pop(number, None))
+        elif number in self._tasks:
+            self._tasks[number].cancel()
 
     def withdraw(self) -> None:
-        """Cancel the check; an answer that arrives later changes nothing."""
-        if self._task is not None:
-            self._task.cancel()
-            self._task = None
+        """Cancel all checks; answers that arrive later change nothing."""
+        for task in self._tasks.values():
+            task.cancel()
 
     async def _check(self, request: CheckUnsaved, *, asks: bool) -> None:
         try:
-            for path in request.paths if asks else ():
-                await self._compare(path)
+            async with self._turn:
+                for path in request.paths if asks else ():
+                    await self._compare(path)
         except ConnectionError:
             return  # the editor is gone
         finally:

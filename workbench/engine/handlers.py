@@ -204,7 +204,7 @@ def _note_written(command: NoteWritten, context: Context) -> None:
 
 @handle.register
 def _unsaved_checked(command: UnsavedChecked, context: Context) -> None:
-    context.session.unsaved_files.end_check(command.request)
+    context.session.unsaved_files.checks.end(command.request)
 
 
 @handle.register

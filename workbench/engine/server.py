@@ -46,7 +46,7 @@ class Server:
         self._worker = Worker(opened.session, self._rested, opened.fail, describe)
         opened.delegates.on_wait(self._rested)
         opened.session.watch.start(self._worker.wake)
-        opened.session.unsaved_files.is_offered = lambda: screens.checks_unsaved
+        opened.session.unsaved_files.checks.is_offered = lambda: screens.checks_unsaved
         self._ended: asyncio.Future[int] = self._loop.create_future()
         self._is_expecting = True
         self._front_ends = FrontEndServer(opened, screens, broadcast, self)

@@ -156,11 +156,11 @@ class CheckUnsaved(LiveBase):
     """The agent is about to read or edit these files: the editor's front end checks them for unsaved changes.
 
     If there are any, it settles with the user what belongs on disk; then it sends `UnsavedChecked` with the number
-    `request`.
+    `request`. Without paths, the check with this number is not needed any more, such as after an interrupt.
     """
 
     request: int
-    paths: tuple[str, ...]
+    paths: tuple[str, ...] = ()
 
 
 LiveEvent: TypeAlias = (

@@ -35,6 +35,7 @@ from workbench.session.actions.open_questions import OpenQuestions
 from workbench.session.actions.question_watch import QuestionWatch
 from workbench.session.actions.refusals import Refusals
 from workbench.session.actions.run import AskToPutBack, PartialWriter, RunningCalls
+from workbench.session.actions.unsaved_files import EditorChecks
 from workbench.session.actions.user_changes import UserChanges
 from workbench.session.actions.user_commands import UserCommands
 from workbench.session.assessments import Assessments
@@ -107,6 +108,7 @@ class SessionOptions(msgspec.Struct, frozen=True):
     calls: RunningCalls = msgspec.field(default_factory=RunningCalls)
     """Lists the running tool calls, for other parts."""
     put_back: AskToPutBack | None = None
+    editor_checks: EditorChecks | None = None
     hooks: SessionHooks | None = None
     """The hooks; None if there are none."""
     telemetry: SessionTelemetry | None = None
@@ -144,6 +146,7 @@ class SessionParts:
             calls=options.calls,
             put_back=options.put_back,
             hooks=options.hooks,
+            editor_checks=options.editor_checks,
         )
         self.questions = OpenQuestions(log, tools, self.actions)
         self.watch = QuestionWatch()

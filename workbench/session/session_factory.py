@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NotRequired, TypedDict, Unpack, cast
 
-import msgspec
 import msgspec.structs
 
 from workbench import __version__
@@ -29,6 +28,7 @@ from workbench.protocol.risk import Mode
 from workbench.rules.rule_set import RuleSet
 from workbench.sandbox.session_sandbox import SessionSandbox
 from workbench.session.actions.refusals import Refusals
+from workbench.session.actions.unsaved_files import EditorChecks
 from workbench.session.limits import TokenCount, limits_of
 from workbench.session.model_keys import SessionModels
 from workbench.session.opening_notices import notices_of, show_sandbox, swept, unreadable
@@ -82,13 +82,14 @@ class Listeners(TypedDict):
 
 @dataclass(frozen=True)
 class ParentSession:
-    """The parts of its parent that a sub-agent's session uses: models, budget, refusals and the kinds of sub-agents."""
+    """The parts of its parent that a sub-agent's session uses: models, budget, refusals, its editor, and the kinds."""
 
     id: str
     models: SessionModels
     budget: Budget
     refusals: Refusals
     kinds: AgentKinds
+    editor_checks: EditorChecks
     confinement: Callable[[], Confinement | None] = lambda: None
     """Returns what confines its tools, once they are open."""
     agent: str = ""
@@ -321,6 +322,7 @@ class _Builder:
         self._refusals = Refusals(self.state, parent.refusals if parent else None)
         usual = limits_of(request.settings, knows_windows=models.have_windows)
         self._limits = parent.budget.of(usual, goes_on=goes_on) if parent else usual
+        self._checks = parent.editor_checks if parent else EditorChecks(request.listeners["on_live"])
         self._model = ActiveModel(models.open(started.model))
         resources.callback(lambda: self._model.current.close())
         # A file of somebody else's must not choose a server to contact. A sub-agent's request follows at once.
@@ -346,7 +348,7 @@ class _Builder:
     def _starter(self) -> Starter:
         budget = Budget(self._limits, self.state, self._tokens)
         models, confinement = self._request.models, lambda: self.toolset.confinement
-        parent = ParentSession(self._started.id, models, budget, self._refusals, self._kinds, confinement)
+        parent = ParentSession(self._started.id, models, budget, self._refusals, self._kinds, self._checks, confinement)
         return partial(_start_child, self._request, self._workspace, parent, self.state)
 
     def build(self, store: Store, cache: StateCache, notices: Sequence[str]) -> OpenedSession:
@@ -408,6 +410,7 @@ class _Builder:
                 container=self.toolset.confinement.container,
                 calls=self.toolset.confinement.calls,
                 put_back=self.toolset.confinement.put_back,
+                editor_checks=self._checks,
                 hooks=self.toolset.hooks,
                 telemetry=self.toolset.telemetry,
                 host_of=self._request.models.host,
@@ -432,10 +435,7 @@ class _Builder:
         )
 
     def _before_call(self) -> BeforeCall | None:
-        """Return the function that runs before each model call.
-
-        It waits for the container, and updates the tools of the MCP servers and of the caller's program.
-        """
+        """Return what waits for the container and updates the tools of servers and callers before each model call."""
         update = None if self._started.parent else self._overrides.update_tools
         return self.toolset.before_call(update)
 

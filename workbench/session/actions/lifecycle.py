@@ -50,7 +50,7 @@ from workbench.session.actions.run import (
     runs_beside,
 )
 from workbench.session.actions.stale_files import NOT_MERGED, has_conflicts, stale_reasons
-from workbench.session.actions.unsaved_files import UnsavedFiles
+from workbench.session.actions.unsaved_files import EditorChecks, UnsavedFiles
 from workbench.session.assessments import Assessments
 from workbench.session.log import Log
 from workbench.session.loop_watch import Failures
@@ -89,6 +89,7 @@ class Actions:
         calls: RunningCalls | None = None,
         put_back: AskToPutBack | None = None,
         hooks: SessionHooks | None = None,
+        editor_checks: EditorChecks | None = None,
     ) -> None:
         """`writer` writes the accepted part of a change; `copies` knows what would be deleted without a copy; `calls`
         lists the calls while they run; `put_back` asks about files that were moved aside.
@@ -102,7 +103,7 @@ class Actions:
         self.rules = rules
         self.rater = Rater(log.state, rules, refusals, assessments)
         self._gate = HookGate(hooks, log, self.rater)
-        self.unsaved_files = UnsavedFiles(log, on_live)
+        self.unsaved_files = UnsavedFiles(log, editor_checks or EditorChecks(on_live))
         self._copies = copies
         self.protection = Protection(log, self.rater, writer.state_dir, put_back)
         self._on_live = on_live

@@ -28,17 +28,44 @@ _Check: TypeAlias = tuple[str, str]
 """The ID of an action, and the fingerprint of its approval if it is about to run, otherwise ""."""
 
 
-class UnsavedFiles:
-    """Lets an editor's front end check files for unsaved changes before an action uses them."""
+class EditorChecks:
+    """The checks of files that an editor's front end is asked for; a session shares them with its sub-agents.
 
-    def __init__(self, log: Log, on_live: Callable[[LiveEvent], None]) -> None:
+    All methods may be called in any thread.
+    """
+
+    def __init__(self, on_live: Callable[[LiveEvent], None]) -> None:
+        """`on_live` passes a request on to the front end."""
         self.is_offered: Callable[[], bool] = lambda: False
         """Returns whether a front end is attached that checks files."""
-        self._log = log
         self._on_live = on_live
         self._numbers = itertools.count(1)
-        self._request = 0
-        self._answered = threading.Event()
+        self._pending: dict[int, threading.Event] = {}
+
+    def run(self, paths: tuple[str, ...], cancel: Cancel) -> None:
+        """Let the files be checked, and wait until that is done, the run is canceled or the editor has gone."""
+        number, answered = next(self._numbers), threading.Event()
+        self._pending[number] = answered
+        self._on_live(CheckUnsaved(request=number, paths=paths))
+        while not answered.wait(_POLL) and self.is_offered() and not cancel.is_set:
+            continue
+        del self._pending[number]
+        if not answered.is_set():
+            self._on_live(CheckUnsaved(request=number))
+
+    def end(self, number: int) -> None:
+        """End the wait of a check, as the front end has answered."""
+        answered = self._pending.get(number)
+        if answered is not None:
+            answered.set()
+
+
+class UnsavedFiles:
+    """Has files checked for unsaved changes before an action of one session, or of one sub-agent, uses them."""
+
+    def __init__(self, log: Log, checks: EditorChecks) -> None:
+        self.checks = checks
+        self._log = log
         self._checked: set[_Check] = set()
 
     def awaits(self, proposed: ActionProposed) -> bool:
@@ -56,17 +83,8 @@ class UnsavedFiles:
             return False
         check, files = due
         self._checked.add(check)
-        self._answered.clear()
-        self._request = next(self._numbers)
-        self._on_live(CheckUnsaved(request=self._request, paths=files))
-        while not self._answered.wait(_POLL) and self.is_offered() and not cancel.is_set:
-            continue
+        self.checks.run(files, cancel)
         return True
-
-    def end_check(self, request: int) -> None:
-        """End the wait of the check number `request`; called by the thread that handles the front end's command."""
-        if request == self._request:
-            self._answered.set()
 
     def _due(self, action: OpenAction | None) -> tuple[_Check, tuple[str, ...]] | None:
         if action is None or action.is_waiting or action.proposed.error:
@@ -80,7 +98,7 @@ class UnsavedFiles:
 
     def _files(self, tool: str, arguments: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the real paths of the files in the workspace that an action reads or edits with the editor."""
-        if kind_of(tool) != "edit" or not self.is_offered():
+        if kind_of(tool) != "edit" or not self.checks.is_offered():
             return ()
         workspace = self._log.state.workspace
         paths = (os.path.realpath(path) for path in named_paths(arguments, workspace) if "\0" not in path)
