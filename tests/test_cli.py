@@ -11,6 +11,8 @@ import pytest
 from tests.sandbox import Sandbox
 from workbench import __version__
 from workbench import cli as commands
+from workbench.cli.arguments import parser_of, settings_with_flags
+from workbench.cli.command_help import COMMANDS, SETTINGS_OF, SUBCOMMANDS
 from workbench.cli.main import main
 from workbench.config.locations import Locations
 from workbench.protocol.events import RunEnded, SessionStarted, UserMessage
@@ -166,7 +168,7 @@ def test_session_list_fits_the_terminal_and_never_cuts_an_id(
     assert max(map(len, lines)) <= columns
     assert ", ".join(re.split(r"\s{2,}", lines[1].strip())) == headings
     assert lines[3].split()[0] == session_id
-    assert ("finished" in lines[3]) == ("state" in headings)
+    assert ("done" in lines[3]) == ("state" in headings)
 
 
 @pytest.mark.parametrize("command", [[], ["demo"], ["resume"]])
@@ -212,3 +214,23 @@ def test_commands_in_a_deleted_directory_say_so_in_one_line(sandbox: Sandbox, wo
     assert done.stderr == (
         "ohw: the current directory cannot be used (No such file or directory); change to another one\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("command", "listed"),
+    [
+        ("run", {"--max-steps", "--mode", "--theme"}),
+        ("export", {"--theme"}),
+        ("sessions", {"--mode"}),
+        ("blame", set()),
+    ],
+)
+def test_help_of_a_command_lists_the_settings_that_it_uses(command: str, listed: set[str]):
+    text = parser_of(command).format_help()
+    assert {flag for flag in ("--max-steps", "--mode", "--theme") if flag in text} == listed
+    assert "--workspace" in text
+
+
+def test_commands_and_settings_of_the_help_exist():
+    assert SETTINGS_OF.keys() <= COMMANDS.keys() | SUBCOMMANDS.keys()
+    assert {flag for flags in SETTINGS_OF.values() for flag in flags} <= {each.flag for each in settings_with_flags()}

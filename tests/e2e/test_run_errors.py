@@ -84,7 +84,7 @@ def test_dollar_limit_pauses_the_run(sandbox: Sandbox):
         file.write_text(f'[models.dear]\nmodel = "openai/x"\napi_base = "{server.base_url}"\n{price}\n')
         done = sandbox.agent("run", "hello", "--model", "dear", "--mode", "never", "--max-cost", "0.35")
         assert done.returncode != 0
-        assert "paused after $0.40 (max_cost $0.35); send a message to continue" in last_line(sandbox, done)
+        assert "paused after $0.40 (max_cost $0.35). Send a message to continue" in last_line(sandbox, done)
         assert len(server.requests) == 2
 
 

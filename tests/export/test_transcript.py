@@ -2,6 +2,8 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from tests.tui.sample_session import Script, working_session
@@ -39,6 +41,10 @@ def evil_session(text: str) -> Script:
     script.run("execute_bash", text, command=text)
     script.run("finish", "", message=text)
     return script
+
+
+ALIGNMENTS = {("style", f"text-align:{side}") for side in ("left", "center", "right")}
+"""The attributes of the cells of a table whose columns are aligned."""
 
 
 class Reader(HTMLParser):
@@ -85,7 +91,8 @@ def test_session_text_never_becomes_html_or_links_in_markdown(text):
     rendered = MarkdownIt("commonmark", {"html": True}).enable("table").render(document)
     reader = read_page(rendered)
     assert {tag for tag, _ in reader.found} <= TAGS
-    assert {name for _, attrs in reader.found for name, _ in attrs} <= {"class", "start"}
+    attributes = {attribute for _, attrs in reader.found for attribute in attrs}
+    assert {name for name, value in attributes - ALIGNMENTS} <= {"class", "start"}
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", document)
     assert sum(tag == "details" for tag, _ in reader.found) == 3  # reasoning, and call and output of the command
 
@@ -108,6 +115,41 @@ def test_agents_plain_markdown_is_unchanged():
     document = "\n".join(markdown_of(working_session().state()))
     assert "> The parser **drops the sign** when the number has leading blanks:" in document
     assert "> ```python\n> int(text.lstrip('-'))\n> ```" in document
+
+
+ANSWER = """## What I found
+
+| File | Lines |
+|------|-------|
+| `a[0].py` | **12** |
+
+See [the docs](https://example.org) and <b>this</b>:
+
+```python
+rows = [link](call) < 3
+```
+
+- `x[0](y)` stays
+"""
+
+
+def test_form_of_an_answer_with_a_link_stays():
+    document = "\n".join(markdown_of(Script().start().user("go").answer(ANSWER).state()))
+    for line in ("## What I found", "| `a[0].py` | **12** |", "rows = [link](call) < 3", "- `x[0](y)` stays"):
+        assert f"> {line}" in document
+    assert r"> See \[the docs\](https://example.org) and \<b>this\</b>:" in document
+
+
+@given(
+    st.lists(
+        st.sampled_from([*"[]()<>!`\\: \n>-~|", "a", "http://x", "javascript:x", "    ", "```", "<b>"]), max_size=25
+    )
+)
+def test_no_mix_of_marks_becomes_active(marks):
+    document = "\n".join(markdown_of(Script().start().user("go").answer("".join(marks)).state()))
+    reader = MarkdownIt("commonmark", {"html": True}).enable("table")
+    reader.validateLink = lambda url: True
+    assert {tag for tag, _ in read_page(reader.render(document)).found} <= TAGS
 
 
 def test_secrets_known_now_are_masked_in_older_recordings(tmp_path, monkeypatch):

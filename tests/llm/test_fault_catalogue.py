@@ -282,7 +282,7 @@ def test_l10_interrupted_stream_keeps_the_text_and_no_partial_call(trial):
     d = trial(Turn("I note it.", calls=(note("never"),), cut_after=5)).ask()
     (answer,) = d.answers
     assert (answer.text, answer.incomplete, answer.tool_calls) == ("I note it.", True, ())
-    assert d.end == ("error", "the answer broke off before its end; send a message to continue")
+    assert d.end == ("error", "the answer broke off before its end. Send a message to continue")
     assert d.notes == []
     check_usable(d)
 

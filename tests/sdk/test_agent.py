@@ -755,4 +755,4 @@ def test_a_prompt_that_is_no_text_is_refused_and_the_agent_can_go_on(agent_with,
 def test_a_limit_says_how_many_calls_there_were(agent_with, steps, words):
     model = FakeModel(*(calls(("weather", {"city": "Rome", "days": days})) for days in range(3)))
     result = agent_with(model, [weather], max_steps=steps).run_sync("go")
-    assert str(result) == f"[limit] paused after {words} (max_steps); send a message to continue"
+    assert str(result) == f"[limit] paused after {words} (max_steps). Send a message to continue"

@@ -215,7 +215,7 @@ def used(given: int | None, made: int | None, **more):
 def test_token_limit_pauses_a_run_and_a_message_continues(ready):
     d = ready(used(600, 100, a=1), used(700, 100, b=1), used(900, 100, c=1), says("done"), token_limit=1_000)
     d.run()
-    notice = "paused after 1,500 tokens (token_limit 1,000); send a message to continue"
+    notice = "paused after 1,500 tokens (token_limit 1,000). Send a message to continue"
     assert end(d) == ("limit", notice)
     d.session.send("go on")
     d.run()
@@ -230,11 +230,11 @@ def paid(cost, text):
 def test_cost_limit_pauses_a_run_and_a_message_continues(ready):
     d = ready(paid(0.2, "a"), paid(0.31, "b"), paid(0.9, "c"), says("done", cost=0.1), max_cost=0.5)
     d.run()
-    assert end(d) == ("limit", "paused after $0.51 (max_cost $0.50); send a message to continue")
+    assert end(d) == ("limit", "paused after $0.51 (max_cost $0.50). Send a message to continue")
     assert len(d.agent.requests) == 2
     d.session.send("go on")
     d.run()
-    assert end(d) == ("limit", "paused after $0.90 (max_cost $0.50); send a message to continue")
+    assert end(d) == ("limit", "paused after $0.90 (max_cost $0.50). Send a message to continue")
     assert faults_of(d.agent.requests[-1]) == []
 
 
@@ -243,7 +243,7 @@ def test_unknown_price_pauses_once_per_session(ready):
     d.run()
     assert end(d) == (
         "limit",
-        "paused: no price known for fake/one, so max_cost cannot be enforced; send a message to continue",
+        "paused: no price known for fake/one, so max_cost cannot be enforced. Send a message to continue",
     )
     assert len(d.agent.requests) == 1
     d.session.send("go on without")
@@ -282,7 +282,7 @@ def test_tokens_not_reported_are_estimated(ready):
 def test_step_limit_names_its_setting_and_how_to_continue(ready):
     d = ready(*[calls(SAME)] * 3, max_steps=2)
     d.run()
-    assert end(d) == ("limit", "paused after 2 model calls (max_steps); send a message to continue")
+    assert end(d) == ("limit", "paused after 2 model calls (max_steps). Send a message to continue")
 
 
 def test_result_sent_to_the_model_is_limited(ready):

@@ -508,7 +508,7 @@ def test_sub_agents_share_the_remaining_cost_of_the_run():
     assert child.reached(State(), TokenCount()) is None
     count.apply(delegate_step("a1", "other", "child", ModelResponded(response_id="r2", model="m", cost=0.4)))
     end = child.reached(State(), TokenCount())
-    assert end.detail == "its parent run paused after $0.60 (max_cost $0.50); send a message to continue"
+    assert end.detail == "its parent run paused after $0.60 (max_cost $0.50). Send a message to continue"
     with pytest.raises(BudgetExhausted, match="nothing is left"):
         allowance.steps(5)
 

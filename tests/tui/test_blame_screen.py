@@ -187,7 +187,7 @@ async def blame_in_the_past(pilot: Any, app: WorkbenchApp, line: str) -> None:
 @pytest.mark.parametrize(
     ("command", "words"),
     [
-        ("/blame", "name a file: /blame FILE"),
+        ("/blame", "Name a file: /blame FILE"),
         ("/blame gone.py", "there is no file gone.py"),
         ("/blame /etc/passwd", "is outside"),
     ],

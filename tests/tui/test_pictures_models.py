@@ -54,7 +54,7 @@ def choosing_a_model():
 
 def budget_pause():
     script = begun()
-    detail = "paused after $0.06 (max_cost $0.05); send a message to continue"
+    detail = "paused after $0.06 (max_cost $0.05). Send a message to continue"
     script.add(ev.RunEnded, reason="limit", detail=detail)
     return [*script.events, live.EngineState(state="idle")]
 

@@ -135,7 +135,7 @@ async def test_unknown_command_is_reported_and_the_text_stays():
         await pilot.press(*"/nosuch", "enter")
         await wait_until(pilot, lambda: app._notifications)
         (notice,) = app._notifications
-        assert notice.message == "there is no /nosuch; / lists all"
+        assert notice.message == "Unknown command /nosuch. Type / for the list."
         assert app.screen.query_one(Prompt).text == "/nosuch"
         assert client.commands == []
 

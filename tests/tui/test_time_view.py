@@ -221,7 +221,7 @@ async def test_the_diff_viewer_shows_the_changes_of_then_and_changes_nothing(ope
         await wait_until(pilot, lambda: isinstance(app.screen, TimeScreen))
         await looked_back(pilot, "left_square_bracket", seq=observed[0] - 1)
         await pilot.press("f5")
-        await wait_until(pilot, lambda: "nothing has changed yet" in notices(app))
+        await wait_until(pilot, lambda: "Nothing has changed yet" in notices(app))
         assert client.commands == []
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from workbench import __version__
 from workbench.cli.batch_arguments import add_batch, add_batch_predictions, add_diff, add_race, add_report, add_watch
-from workbench.cli.command_help import COMMANDS, FORMS, HIDDEN, SUBCOMMANDS
+from workbench.cli.command_help import COMMANDS, FORMS, HIDDEN, SETTINGS_OF, SUBCOMMANDS
 from workbench.config.setting_kinds import Setting, declared
 from workbench.config.table import Settings
 from workbench.errors import UsageError
@@ -150,7 +150,7 @@ def parser_of(command: str) -> _Parser:
             _ARGUMENTS_OF[command](parser)
         else:
             _add_arguments(parser, command)
-    _add_options(parser)
+    _add_options(parser, command)
     if command in ("", "demo", "resume", "attach"):
         parser.add_argument("--plain", action="store_true", help="plain line output (screen readers, dumb terminals)")
     return parser
@@ -485,11 +485,13 @@ def settings_with_flags() -> list[Setting]:
     return [each for each in declared(Settings).values() if each.flag]
 
 
-def _add_options(parser: _Parser) -> None:
+def _add_options(parser: _Parser, command: str) -> None:
     group = parser.add_argument_group("settings")
     group.add_argument("--workspace", metavar="DIR", help="the directory to work in (default: the current one)")
     for each in settings_with_flags():
         about = each.reference.split(". ")[0].removesuffix(".")
         if about[1:2].islower():
             about = about[0].lower() + about[1:]
-        group.add_argument(each.flag, metavar=each.metavar, help=about.replace("%", "%%"))
+        is_used = each.flag in SETTINGS_OF.get(command, (each.flag,))
+        text = about.replace("%", "%%") if is_used else argparse.SUPPRESS
+        group.add_argument(each.flag, metavar=each.metavar, help=text)

@@ -52,6 +52,14 @@ HIDDEN = {
     "browser-tab": "show a session in a tab of a browser, for which `ohw serve` runs this",
 }
 """Commands that other programs run, and that `ohw --help` does not list."""
+SETTINGS_OF: dict[str, tuple[str, ...]] = {
+    "sessions": ("--model", "--mode"),
+    "export": ("--theme",),
+    "batch watch": ("--theme",),
+    **dict.fromkeys(("batch report", "batch diff", "batch predictions", "openapi", "risk", "stats", "decisions"), ()),
+    **dict.fromkeys(("trust", "rewind", "worktree", "blame", "restore", "completion", "locate", "man", "update"), ()),
+}
+"""The settings that `--help` lists for a command that starts no session; that of the others lists all."""
 FORMS = {
     "markdown": "a transcript for issues and notes",
     "html": "a transcript as one HTML page; with --at it starts with a picture of the screen",

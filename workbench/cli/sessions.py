@@ -18,8 +18,10 @@ from workbench.config.settings import NO_MODEL, Settings
 from workbench.errors import WorkbenchError
 from workbench.llm.factory import is_scripted
 from workbench.session.session_names import session_path
+from workbench.session.storage.lock import holder
 from workbench.session.storage.session_list import SessionSummary, find_session, list_sessions
 from workbench.text import first_line, visible, visible_path
+from workbench.view.formatting.sessions import session_state
 
 if TYPE_CHECKING:
     from workbench.protocol.risk import Mode
@@ -43,7 +45,7 @@ def sessions(arguments: Namespace) -> int:
         return _repair(arguments, where, settings)
     summaries = list_sessions(where, check=True)
     if summaries:
-        _print(summaries)
+        _print(summaries, where)
     else:
         print_line("No sessions yet. `ohw PROMPT` starts one.")
     return 0
@@ -85,12 +87,13 @@ def _report(name: str, repaired: RepairResult, beginning: LostSettings) -> None:
     print_line(f"  Resume with: ohw resume {name}")
 
 
-def _print(summaries: list[SessionSummary]) -> None:
+def _print(summaries: list[SessionSummary], where: Locations) -> None:
     """Print a table with the columns that fit the width of the terminal, or 200 characters without a terminal."""
     is_terminal = sys.stdout.isatty()
     console = Console(width=None if is_terminal else 200, highlight=False, markup=False, soft_wrap=not is_terminal)
     rows = [
-        dict(zip(_COLUMNS, (visible(cell, lines=False) for cell in _cells(entry)), strict=True)) for entry in summaries
+        dict(zip(_COLUMNS, (visible(cell, lines=False) for cell in _cells(entry, where)), strict=True))
+        for entry in summaries
     ]
     table = Table(box=SIMPLE_HEAD, pad_edge=False, expand=True)
     columns = _columns_in(console.width, rows)
@@ -113,7 +116,7 @@ def _columns_in(width: int, rows: list[dict[str, str]]) -> list[str]:
     return [name for name in _COLUMNS if name in fit]
 
 
-def _cells(entry: SessionSummary) -> tuple[str, ...]:
+def _cells(entry: SessionSummary, where: Locations) -> tuple[str, ...]:
     used = entry.updated.astimezone().strftime("%Y-%m-%d %H:%M")
     if entry.damaged:
         return (entry.id, used, "damaged", "", "", "", first_line(entry.damaged))
@@ -121,6 +124,7 @@ def _cells(entry: SessionSummary) -> tuple[str, ...]:
     title = entry.role or entry.title
     if entry.forked_from:
         title = f"{title} (fork of {entry.forked_from} at event {entry.forked_at})"
-    state = entry.ended or ("needs you" if entry.waiting else "open")
+    is_busy = entry.is_running and holder(session_path(where, entry.id)) is not None
+    state, _ = session_state(entry, is_busy=is_busy)
     directory = entry.origin or visible_path(entry.workspace)
     return (entry.id, used, state, cost, str(entry.events), directory, title)

@@ -66,7 +66,7 @@ class Limits:
         """
         over = self.above() if self.above else ""
         reason = f"its parent run {over}" if over else self.over(state, tokens)
-        return RunEnded(reason="limit", detail=f"{reason}; send a message to continue") if reason else None
+        return RunEnded(reason="limit", detail=f"{reason}. Send a message to continue") if reason else None
 
     def over(self, state: State, tokens: TokenCount) -> str:
         """Return why the limits pause the run; empty if they do not."""
@@ -174,9 +174,9 @@ class TokenCount(msgspec.Struct):
 MANY = 3
 UNREADABLE = f"{MANY} malformed tool calls in a row; tell the agent how to proceed"
 NO_TOOLS = "tools are switched off (tool_choice is none). Answer as text."
-_BROKEN = "the answer broke off before its end; send a message to continue"
+_BROKEN = "the answer broke off before its end. Send a message to continue"
 _EMPTY = "the model gave an empty answer twice; send a message, or choose another model"
-_TOO_LONG = "the answer hit its length limit; send a message to continue"
+_TOO_LONG = "the answer hit its length limit. Send a message to continue"
 _WITHHELD = "the provider's content filter ended the answer{}; put the request in other words, or choose another model"
 _AFTER_NOTHING = (
     "Your last answer was empty. Continue the task, answer as text, or call finish when everything is done."

@@ -10,7 +10,7 @@ from workbench.session.results import none_run, not_run, rejected
 from workbench.session.state import OpenAction, RunningSubAgent, State
 from workbench.tools.ask_human.question import PUT_BACK, SANDBOX
 
-_STOPPED = "the workbench stopped here; send a message to continue"
+_STOPPED = "the workbench stopped here. Send a message to continue"
 _UNKNOWN = "the workbench stopped while it ran; its outcome is unknown and it was not run again"
 _BEFORE = "This call was not run: the workbench stopped before its turn came."
 _ELSEWHERE = "This call was not run: the session was brought here from elsewhere while it waited."

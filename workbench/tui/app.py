@@ -129,7 +129,7 @@ class QuitGuard:
         text = app.screen.get_selected_text() or (focused.selected_text if isinstance(focused, Prompt) else "")
         if text:
             app.copy_to_clipboard(text)
-            app.notify("copied", timeout=2)
+            app.notify("Copied", timeout=2)
         elif self._clock() < self._warned_until:
             self.end(0)
         else:

@@ -70,7 +70,7 @@ def open_diff(app: App[Any], review: Review, chosen: str | None = None) -> None:
         scope = preferred if preferred in names else names[-1]
         app.push_screen(DiffViewerScreen((), str(review.directory), chosen, review=review, scope=scope))
     else:
-        app.notify("nothing has changed yet", severity="warning", markup=False)
+        app.notify("Nothing has changed yet", severity="warning", markup=False)
 
 
 def open_chosen(app: App[Any], review: Review, chosen: DiffChosen | FileChosen | TextChosen) -> None:
@@ -108,7 +108,7 @@ def open_action_diff(app: App[Any], review: Review, action_id: str) -> None:
     if item is not None and (item.files or item.preview):
         app.push_screen(DiffViewerScreen((), str(review.directory), review=review, action_id=action_id))
     else:
-        app.notify("this action changed no file", severity="warning", markup=False)
+        app.notify("This action changed no file", severity="warning", markup=False)
 
 
 def open_help(app: App[Any]) -> None:
@@ -235,7 +235,7 @@ def open_blame(app: WorkbenchApp, argument: str, lines: Sequence[str] = ()) -> N
             await app.switcher.show_action(writer.session, writer.action_id, writer.seq)
 
     if not argument:
-        app.notify("name a file: /blame FILE", severity="warning", markup=False)
+        app.notify("Name a file: /blame FILE", severity="warning", markup=False)
     elif not isinstance(app.screen, BlameScreen):
         workspace = app.session.workspace
         file, numbers = line_range(argument, workspace)
@@ -251,7 +251,7 @@ def open_comparison(app: App[Any], review: Review, others: Sequence[str]) -> Non
 
     where, current = Locations.from_environment(), review.state.session_id
     if not current or not review.state.items:
-        app.notify("there is nothing to compare yet", timeout=3)
+        app.notify("There is nothing to compare yet", timeout=3)
         return
     if not others:
         with suppress(WorkbenchError):
@@ -380,7 +380,7 @@ def copy_answer(app: App[Any], state: SessionState, number: str) -> None:
     every = answers(state)
     if number.isdecimal() and 1 <= int(number) <= len(every):
         app.copy_to_clipboard(every[int(number) - 1])
-        app.notify("copied: the answer", timeout=2)
+        app.notify("Copied: the answer", timeout=2)
     else:
         what = visible(f"/copy {number}: this session has {counted(len(every), 'answer')}", lines=False)
         app.notify(what, severity="warning", markup=False)

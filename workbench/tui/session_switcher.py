@@ -141,7 +141,7 @@ class SessionSwitcher:
         """Begin a new session with the directory, model and mode of the current one, unless that is still empty."""
         new, state = self.sources.new, self._app.state
         if new is None or self._app.session.client is None or not state.items:
-            self._app.notify("this session is still empty", timeout=3)
+            self._app.notify("This session is still empty", timeout=3)
             return
         await self.show(lambda: new(state))
         if state.is_running:
@@ -156,7 +156,7 @@ class SessionSwitcher:
         """Show a fork of the session, from the checkpoint with this number or, without one, from its end."""
         fork, state = self.sources.fork, self._app.state
         if fork is None or self._app.session.client is None or not state.items:
-            self._app.notify("there is nothing to fork yet", timeout=3)
+            self._app.notify("There is nothing to fork yet", timeout=3)
         elif event and not (event.isascii() and event.isdecimal()):
             self._app.notify("/fork takes the number of a checkpoint; /rewind lists them", severity="warning")
         else:

@@ -146,7 +146,9 @@ def parse_command(text: str) -> tuple[SlashCommand, str] | None:
     if command is None or (argument.strip() and not command.argument):
         if command is not None:
             raise UnknownCommand(f"/{name} takes no arguments")
-        raise UnknownCommand(f"there is no /{first_line(name, 40)}{near(name, _BY_NAME)}; / lists all")
+        raise UnknownCommand(
+            f"Unknown command /{first_line(name, 40)}{near(name, _BY_NAME) or '.'} Type / for the list."
+        )
     return command, argument.strip()
 
 

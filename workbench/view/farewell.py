@@ -10,7 +10,9 @@ from workbench.errors import WorkbenchError
 from workbench.session.session_names import session_path
 from workbench.session.storage.origin import origin_of
 from workbench.session.storage.store import Store
+from workbench.session.storage.working_time import working_time
 from workbench.text import counted, visible_path
+from workbench.view.formatting.actions import seconds
 from workbench.view.state import SessionState, UserItem
 
 
@@ -24,6 +26,7 @@ def farewell(locations: Locations, state: SessionState) -> str:
     try:
         with Store.open(path, readonly=True) as store:
             is_saved = store.last_seq >= state.last_seq
+            worked = working_time(store)
     except WorkbenchError as error:
         return f"The session may not be saved: {error}"
     if not is_saved:
@@ -31,12 +34,15 @@ def farewell(locations: Locations, state: SessionState) -> str:
     if state.workspace and not Path(state.workspace).is_dir() and not origin_of(path):
         directory = visible_path(state.workspace)
         return f"Saved in {path}\nIts directory {directory} is missing; once restored: ohw resume {state.session_id}"
-    return " · ".join([*_totals(state), f"Resume with: ohw resume {state.session_id}"])
+    return " · ".join([*_totals(state, worked), f"Resume with: ohw resume {state.session_id}"])
 
 
-def _totals(state: SessionState) -> Iterator[str]:
-    """Yield what the session cost, if it called a model, and how many files it changed."""
+def _totals(state: SessionState, worked: float) -> Iterator[str]:
+    """Yield what the session cost, if it called a model, how long it worked, and how many files it changed."""
     if state.total_tokens:
         yield "cost unknown" if state.cost is None else f"${state.cost:.2f}"
-    if state.changes:
-        yield f"{counted(len(state.changes), 'file')} changed"
+    if worked >= 1:
+        yield seconds(worked)
+    own = sum(bool(file.by & {"agent", "person"}) for file in state.changes.values())
+    if own:
+        yield f"{counted(own, 'file')} changed"

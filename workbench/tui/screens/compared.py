@@ -188,7 +188,7 @@ class ComparedScreen(ModalScreen[None], Generic[T]):
             path, directory = files[min(index, len(files) - 1)].path, str(self._review.directory)
             self.app.push_screen(DiffViewerScreen((), directory, path, review=self._review, scopes=scopes))
         else:
-            self.notify("no file differs", timeout=3)
+            self.notify("No file differs", timeout=3)
 
     def action_leave(self) -> None:
         """Close the screen."""

@@ -73,7 +73,7 @@ class DeviceSignInScreen(ModalScreen[bool]):
         """Copy the code."""
         if self._code is not None:
             self.app.copy_to_clipboard(self._code.user_code)
-            self.app.notify("copied: the code", timeout=2)
+            self.app.notify("Copied: the code", timeout=2)
 
     def action_open(self) -> None:
         """Open the page in the browser; copy its URL if there is none."""

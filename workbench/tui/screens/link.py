@@ -92,7 +92,7 @@ class LinkScreen(QuestionScreen[None]):
     def action_copy(self) -> None:
         """Copy the URL."""
         self.app.copy_to_clipboard(self._urls[self._current])
-        self.app.notify("copied: the link", timeout=2)
+        self.app.notify("Copied: the link", timeout=2)
         self.finish(None)
 
     def action_turn(self, by: int) -> None:

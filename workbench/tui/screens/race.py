@@ -94,4 +94,4 @@ class RaceScreen(ComparedScreen[RaceComparison]):
         if text:
             self.app.push_screen(PagerScreen(Content(f"{command.title()} of {attempt_name(outcome)}"), visible(text)))
         else:
-            self.notify("the check did not run" if compared.check else "there was no check", timeout=3)
+            self.notify("The check did not run" if compared.check else "There was no check", timeout=3)

@@ -282,7 +282,7 @@ class RewindPreviewScreen(ModalScreen[RewindChoice | None]):
         deltas = [each.delta for each in self._preview.rows if each.delta is not None]
         files = [FileState(delta.path, delta.before, delta.after, note=delta.cut) for delta in deltas]
         if not files:
-            self.notify("no file will change", timeout=3)
+            self.notify("No file will change", timeout=3)
             return
         chosen = row.delta.path if row is not None and row.delta is not None else None
         self.app.push_screen(DiffViewerScreen(files, self._preview.workspace, chosen))
@@ -293,7 +293,7 @@ class RewindPreviewScreen(ModalScreen[RewindChoice | None]):
         if row is not None and self._preview.toggle(row):
             self._lines.followed = row.key
         else:
-            self.notify("only a file that you changed too can be chosen", timeout=3)
+            self.notify("Only a file that you changed too can be chosen", timeout=3)
 
     def action_rewind(self, scope: str) -> None:
         """Dismiss with the choice, once the preview is there; the conversation moves without one if there is none."""

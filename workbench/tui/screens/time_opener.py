@@ -53,7 +53,7 @@ class TimeOpener:
         if message.item is not None:
             seq = end_of_row(state, message.item)
         if not state.session_id or state.last_seq < 1:
-            self._screen.notify("there is nothing to look back at yet", timeout=3)
+            self._screen.notify("There is nothing to look back at yet", timeout=3)
         elif seq is None and message.by > 0:
             words = "This is now; {timeline.back=left_square_bracket} goes back in time"
             self._screen.notify(with_keys(self._screen.app, words), timeout=3)

@@ -219,7 +219,7 @@ class TerminalIntegration:
         text = self._app.screen.get_selected_text() if self.settings.select_copies else None
         if text:
             self._app.copy_to_clipboard(text)
-            self._app.notify("copied", timeout=2)
+            self._app.notify("Copied", timeout=2)
 
     def copy_with_program(self, text: str) -> None:
         """Copy text with a program if the settings allow it, because many terminals refuse the control sequence."""

@@ -209,7 +209,7 @@ class Composer(Vertical):
     def enter_queue(self) -> None:
         """Focus the list of queued messages, or say that there are none."""
         if not self.queue.enter():
-            self.notify("no queued messages", timeout=3)
+            self.notify("No queued messages", timeout=3)
 
     def type_in(self, text: str) -> None:
         """Insert what was typed while a panel had the focus, and focus the prompt at once, for the next key."""

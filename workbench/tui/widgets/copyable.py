@@ -51,7 +51,7 @@ class Copying(Widget, can_focus=True):
         """Copy the next code block, or the output."""
         more = self.more_copies()
         if not more:
-            self.app.notify("nothing else to copy here", timeout=2)
+            self.app.notify("Nothing else to copy here", timeout=2)
             return
         index = self._next_copy % len(more)
         self._next_copy = index + 1
@@ -64,7 +64,7 @@ class Copying(Widget, can_focus=True):
         if urls:
             open_link(self.app, urls)
         else:
-            self.app.notify("no link here", timeout=2)
+            self.app.notify("No link here", timeout=2)
 
     def action_row(self) -> None:
         """Show its row on the timeline."""
@@ -76,4 +76,4 @@ class Copying(Widget, can_focus=True):
 
     def _copy(self, what: str, text: str) -> None:
         self.app.copy_to_clipboard(text)
-        self.app.notify(f"copied: {what}", timeout=2, markup=False)
+        self.app.notify(f"Copied: {what}", timeout=2, markup=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import groupby
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -14,6 +15,11 @@ from workbench.view.transcript.transcript import Detail, TranscriptEntry, entrie
 
 _READER = MarkdownIt("commonmark").enable("table")
 _ACTIVE = frozenset({"html_block", "html_inline", "image", "link_open"})
+_BRACKET = lazy_pattern(r"(?<!\\)((?:\\\\)*)([\[\]<])")
+"""A bracket that is not escaped, after the escaped backslashes before it."""
+_LINK = lazy_pattern(r"(?<!\\)(?:\\\\)*\](?=[(:])")
+_CODE_SPAN = lazy_pattern(r"(?<![\\`])(`+)(?!`)[^\n]*?(?<!`)\1(?!`)")
+"""Code within one line; code that continues on another one is treated as text."""
 _SPECIAL = lazy_pattern(r"([\\`*_{}\[\]()#+!|~<>&-])")
 
 
@@ -54,13 +60,40 @@ def _folded(detail: Detail) -> Iterator[str]:
 
 
 def _harmless(text: str) -> str:
-    """Return Markdown unchanged if it is harmless; if it has HTML, links or images, escape all special characters.
+    """Return Markdown without active markup: HTML, links and images become the text that they were written as.
 
-    A code fence left open ends with the blockquote around the text.
+    Everything else keeps its form. If escaping brackets is not enough, all special characters are escaped. A code fence
+    left open ends with the blockquote around the text.
     """
-    if any(token.type in _ACTIVE for token in _all(_READER.parse(text))) or "](" in text or "]:" in text:
-        return "\\\n".join(_plain(line) for line in text.split("\n"))
-    return text
+    if not _is_active(text):
+        return text
+    defused = "".join(part if is_code else _BRACKET.sub(r"\1\\\2", part) for part, is_code in _parts(text))
+    return "\\\n".join(_plain(line) for line in text.split("\n")) if _is_active(defused) else defused
+
+
+def _is_active(text: str) -> bool:
+    """Return whether the text has HTML, links or images, or what another reader of Markdown might take for a link."""
+    if any(token.type in _ACTIVE for token in _all(_READER.parse(text))):
+        return True
+    return any(_LINK.search(part) for part, is_code in _parts(text) if not is_code)
+
+
+def _parts(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield the parts of the text in order, and whether each is code, in which nothing is active."""
+    blocks = (token.map for token in _READER.parse(text) if token.type in ("fence", "code_block") and token.map)
+    code = {number for first, end in blocks for number in range(first, end)}
+    lines = enumerate(re.findall(r"[^\n]*\n|[^\n]+", text))
+    for is_code, group in groupby(lines, lambda numbered: numbered[0] in code):
+        part = "".join(line for _, line in group)
+        if is_code:
+            yield part, True
+            continue
+        end = 0
+        for span in _CODE_SPAN.finditer(part):
+            yield part[end : span.start()], False
+            yield span[0], True
+            end = span.end()
+        yield part[end:], False
 
 
 def _all(tokens: list[Token]) -> Iterator[Token]:

@@ -48,7 +48,7 @@ class PromptRequests:
             self._prompt().restore_text(text)
             self._notify(str(error), severity="warning", markup=False)
         else:
-            self._notify(f"asking {visible(prompt.server, lines=False)} for it", markup=False, timeout=2)
+            self._notify(f"Asking {visible(prompt.server, lines=False)} for it", markup=False, timeout=2)
         return True
 
     def choose(self, name: str) -> None:
