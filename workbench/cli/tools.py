@@ -155,7 +155,7 @@ def _hints(tool: ToolDefinition) -> str:
     hints = tool.annotations
     words = ["read-only"] if hints.readOnlyHint else ["destructive" if hints.destructiveHint else "changes things"]
     words += ["idempotent"] if hints.idempotentHint else []
-    words += ["open world"] if hints.openWorldHint else []
+    words += ["network access"] if hints.openWorldHint else []
     return f"{hints.title}: {', '.join(words)}" if hints.title else ", ".join(words)
 
 

@@ -40,7 +40,7 @@ def farewell(locations: Locations, state: SessionState) -> str:
 def _totals(state: SessionState, worked: float) -> Iterator[str]:
     """Yield what the session cost, if it called a model, how long it worked, and how many files it changed."""
     if state.total_tokens:
-        yield "cost unknown" if state.cost is None else f"${state.cost:.2f}"
+        yield "price unknown" if state.cost is None else f"${state.cost:.2f}"
     if worked >= 1:
         yield seconds(worked)
     own = sum(bool(file.by & {"agent", "person"}) for file in state.changes.values())
