@@ -1,7 +1,8 @@
 """Another agent, in a process of its own: plays a script over the Agent Client Protocol, with its package's agent side.
 
 Its argument is a JSON file: a list of turns, each a list of steps, one turn for each prompt. What it gets is appended
-to `heard.jsonl` beside the script.
+to `heard.jsonl` beside the script. If the variable SIGN_IN_WITH names another variable, it has no session before the
+client tells it to use that one.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ class ScriptedAgent:
         self._allowed = False
         self._canceled = asyncio.Event()
         self._go = script.with_name("go")
+        self._key = os.environ.get("SIGN_IN_WITH", "")
+        self._is_signed_in = not self._key
 
     def on_connect(self, conn: Any) -> None:
         self._client = conn
@@ -45,11 +48,24 @@ class ScriptedAgent:
 
     async def initialize(self, protocol_version: int, client_capabilities: Any = None, **_: Any) -> Any:
         self._note(initialize=client_capabilities.model_dump(mode="json", by_alias=True, exclude_none=True))
-        return schema.InitializeResponse(
-            protocol_version=protocol_version, agent_info=schema.Implementation(name="scripted", version="1.0")
+        methods = [{"id": "web", "name": "Sign in on the web"}]
+        methods += [{"type": "env_var", "id": "key", "name": "Use a key", "vars": [{"name": self._key}]}]
+        return schema.InitializeResponse.model_validate(
+            {
+                "protocolVersion": protocol_version,
+                "agentInfo": {"name": "scripted", "version": "1.0"},
+                "authMethods": methods if self._key else [],
+            }
         )
 
+    async def authenticate(self, method_id: str, **_: Any) -> Any:
+        self._note(authenticate=method_id)
+        self._is_signed_in = True
+        return schema.AuthenticateResponse()
+
     async def new_session(self, cwd: str, **_: Any) -> Any:
+        if not self._is_signed_in:
+            raise acp.RequestError.auth_required()
         self._note(cwd=cwd)
         return schema.NewSessionResponse(session_id="one")
 
@@ -106,6 +122,13 @@ class ScriptedAgent:
         try:
             await self._client.write_text_file(session_id=session, **fields)
             self._note(written=fields["path"])
+        except acp.RequestError as error:
+            self._note(refused=str(error))
+
+    async def _read(self, session: str, fields: dict[str, Any]) -> None:
+        try:
+            response = await self._client.read_text_file(session_id=session, **fields)
+            self._note(read=response.content)
         except acp.RequestError as error:
             self._note(refused=str(error))
 

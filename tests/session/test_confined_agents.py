@@ -70,14 +70,29 @@ def test_program_that_only_reads_cannot_write_even_without_asking(place):
     assert "in plan mode only calls that change nothing" in observed.observation["content"][0]["text"]
 
 
-def test_host_that_it_wants_is_a_step_of_the_call_that_delegated(place):
-    connect = (
-        f"{sys.executable} -c 'import http.client as h;"
-        'c = h.HTTPConnection("127.0.0.1", 3128); c.request("GET", "http://registry.example/"); c.getresponse()\''
+def request(url: str) -> dict:
+    """Return a step that sends a request through the proxy of the sandbox."""
+    script = (
+        f'import http.client as h;c = h.HTTPConnection("127.0.0.1", 3128); c.request("GET", "{url}"); c.getresponse()'
     )
-    place.play([{"shell": connect}, {"say": "Fine."}], mode="high", sandbox="auto")
+    return {"shell": f"{sys.executable} -c '{script}'"}
+
+
+def test_host_that_it_wants_is_a_step_of_the_call_that_delegated(place):
+    place.play([request("http://registry.example/"), {"say": "Fine."}], mode="high", sandbox="auto")
     question = place.question()
     (proposed,) = place.steps("action_proposed", "network")
     assert (proposed.arguments["host"], proposed.arguments["command"]) == ("registry.example:80", "agent helper")
+    place.decide_host(question, "rejected")
+    assert place.result == ("Fine.", False)
+
+
+def test_private_address_that_the_settings_allow_is_asked_about(place):
+    private = {"web_read": {"private": ["10.1.2.3"]}}
+    steps = [request("http://10.1.2.4/"), request("http://10.1.2.3/"), {"say": "Fine."}]
+    place.play(steps, mode="high", sandbox="auto", tools=private)
+    question = place.question()
+    (proposed,) = place.steps("action_proposed", "network")
+    assert proposed.arguments["host"] == "10.1.2.3:80"
     place.decide_host(question, "rejected")
     assert place.result == ("Fine.", False)

@@ -122,6 +122,17 @@ def test_command_that_it_asks_about_has_our_rating_and_runs_only_when_approved(p
     assert (form.agent, form.note) == ("helper", "helper runs this itself; no sandbox limits it.")
 
 
+def test_description_of_a_request_is_not_the_result_of_the_call(place):
+    described = [{"type": "content", "content": {"type": "text", "text": "It writes."}}]
+    end = {"progress": {"toolCallId": "c1", "status": "completed", "rawOutput": {"formatted_output": "ok"}}}
+    place.play([ask(rawInput={"command": "rm -rf build"}, content=described), end, {"say": "Fine."}], mode="medium")
+    place.approve_start()
+    place.answer(place.question_about("execute_bash"), "approved")
+    assert place.result == ("Fine.", False)
+    (observed,) = place.steps("action_observed", "execute_bash")
+    assert observed.observation["content"][0]["text"] == "helper reports: ok"
+
+
 def test_reason_of_a_rejection_reaches_the_agent(place):
     command = ask(rawInput={"command": "rm -rf build"})
     place.play([command, ended(status="failed"), {"say": "Not then."}], [{"say": "I use git clean."}], mode="medium")
@@ -131,6 +142,60 @@ def test_reason_of_a_rejection_reaches_the_agent(place):
     (answer,) = place.said("answer")
     assert answer["outcome"] == {"outcome": "selected", "optionId": "no"}
     assert "use git clean" in place.said("prompt")[1]
+
+
+def test_turn_that_ends_because_of_a_rejection_continues_without_a_reason_too(place):
+    command = ask(rawInput={"command": "rm -rf build"})
+    place.play([command, {"stop": "cancelled"}], [{"say": "Then not."}], mode="medium")
+    place.approve_start()
+    place.answer(place.question_about("execute_bash"), "rejected")
+    assert place.result == ("Then not.", False)
+    assert "The user rejected this action" in place.said("prompt")[1]
+
+
+def test_rejection_without_a_reason_is_no_message_if_the_turn_continues(place):
+    command = ask(rawInput={"command": "rm -rf build"})
+    place.play([command, ended(status="failed"), {"say": "Not then."}], mode="medium")
+    place.approve_start()
+    place.answer(place.question_about("execute_bash"), "rejected")
+    assert place.result == ("Not then.", False)
+    assert len(place.said("prompt")) == 1
+
+
+def test_turn_that_ends_canceled_by_itself_is_an_error(place):
+    place.play([{"stop": "cancelled"}], mode="never")
+    assert place.result[1]
+
+
+@pytest.mark.parametrize("has_key", [True, False])
+def test_agent_that_takes_a_key_from_its_environment_is_told_to_use_it(place, has_key):
+    key = {"ITS_KEY": "secret-value-1"} if has_key else {}
+    place.play([{"say": "Fine."}], mode="never", table={"env": {"SIGN_IN_WITH": "ITS_KEY", **key}})
+    text, is_error = place.result
+    assert (place.said("authenticate"), is_error) == (["key"] if has_key else [], not has_key)
+    assert ("it needs a sign-in (Sign in on the web, Use a key)" in text) == (not has_key)
+
+
+def test_agent_reads_files_of_the_workspace_and_no_others(place):
+    inside, outside = place.directory / "a.txt", place.directory.parent / "secret.txt"
+    inside.write_text("one\ntwo\nthree\n")
+    outside.write_text("no\n")
+    (place.directory / "link").symlink_to(outside)
+    paths = [{"path": str(inside)}, {"path": str(inside), "line": 2, "limit": 1}]
+    others = [{"path": str(each)} for each in (outside, place.directory / "link", place.directory / "gone", "../x")]
+    place.play([*({"read": each} for each in (*paths, *others)), {"say": "Fine."}], mode="never")
+    assert place.result == ("Fine.", False)
+    assert place.said("read") == ["one\ntwo\nthree\n", "two\n"]
+    assert len(place.said("refused")) == len(others)
+
+
+def test_rules_for_commands_apply_to_one_that_only_a_title_names(place):
+    named = ask(title="touch other", content=[])
+    place.play([named, ended(status="failed"), {"say": "Fine."}], mode="medium", rules=RULES)
+    place.approve_start()
+    place.join()
+    (decided,) = place.steps("action_decided", "agent_call")
+    assert (decided.verdict, decided.by) == ("rejected", "rule")
 
 
 def warnings_of(place: OutsidePlace) -> list[tuple[str, str]]:
@@ -525,7 +590,7 @@ def test_killed_workbench_takes_the_program_with_it(sandbox, tmp_path):
     running = sandbox.start("run", "--model", sandbox.script(call), "--mode", "never", "go")
     heard = script.with_name("heard.jsonl")
     wait_for(lambda: heard.exists() and "prompt" in heard.read_text(), "the prompt")
-    assert any("sleep 300" in " ".join(command_line(each)) for each in sandbox.processes())
+    assert wait_for(lambda: [each for each in sandbox.processes() if "300" in command_line(each)], "its child")
     running.kill()
     running.communicate()
     wait_for(lambda: not sandbox.processes(), "the end of all processes")

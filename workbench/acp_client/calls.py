@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -24,6 +24,7 @@ from acp.schema import (
 
 from workbench.files.root_directory import real_path
 from workbench.files.text_file import EditorError, decoded, read_bytes
+from workbench.lazy_pattern import lazy_pattern
 from workbench.secrets.masker import MASKER
 from workbench.text import cut_middle, first_line, well_formed
 from workbench.tools.execute_bash import NAME as SHELL
@@ -40,14 +41,29 @@ _LARGEST: Final = 500_000
 _MOST_PATHS: Final = 50
 _COMMAND_KEYS: Final = ("command", "cmd")
 _DIRECTORY_KEYS: Final = ("cwd", "workdir", "working_directory")
-_HARMLESS_KEYS: Final = frozenset({"description", "reason", "timeout", "timeout_ms", "call_id"})
-"""Keys of an input that do not change what the command or edit beside them does."""
-_PATH_KEYS: Final = frozenset({"file_path", "path", "abs_path", "filePath"})
+_HARMLESS_KEYS: Final = frozenset(
+    {"description", "reason", "timeout", "timeout_ms", "call_id", "turn_id", "process_id", "started_at_ms", "source"}
+    | {"auto_approved", "parsed_cmd", "available_decisions", "proposed_execpolicy_amendment"}
+)
+"""Keys of an input that do not change what the command or edit beside them does; Codex sends the longer ones."""
+_PATH_KEYS: Final = frozenset({"file_path", "path", "abs_path", "filePath", "filepath"})
 _EDIT_KEYS: Final = frozenset(
     {"old_string", "new_string", "old_str", "new_str", "old_text", "new_text", "oldText", "newText", "content"}
     | {"file_text", "replace_all", "instruction", "expected_replacements"}
 )
 """Keys of an edit's input; the content that they describe is compared with the file once the call is over."""
+
+_CHANGE_KEYS: Final = frozenset({"type", "content", "unified_diff", "patch", "additions", "deletions", "relativePath"})
+"""Keys of one file's entry in `changes` (Codex) and `files` (OpenCode) that name no other file."""
+_STAYING: Final = ("add", "update")
+"""The types of changes after which the file is there under its name."""
+_NO_FILE: Final = "/dev/null"
+_DIFF_HEADER: Final = lazy_pattern(r"(?:Index: |--- |\+\+\+ )([^\t]*)")
+_DIFF_LINE: Final = lazy_pattern(r"[ +\-\\]|@@ |=+$|$")
+_FENCED: Final = lazy_pattern(r"(?s)\A(`{3,})[^`\n]*\n(.*?)\n?\1\s*\Z")
+_OUTPUT_KEYS: Final = ("formatted_output", "aggregated_output", "output", "text", "error")
+_SHELLS: Final = ("bash", "sh")
+_ONLY_TITLE: Final = "Only its title says what it runs."
 
 Change: TypeAlias = ToolCallStart | ToolCallProgress | ToolCallUpdate
 Arguments: TypeAlias = dict[str, Any]
@@ -72,6 +88,7 @@ class AgentCall:
 
     id: str
     title: str = ""
+    kind: str = ""
     status: str = "pending"
     text: str = ""
     diffs: tuple[CallDiff, ...] = ()
@@ -84,6 +101,8 @@ class AgentCall:
     """Whether the call has more changes or paths than are stored here."""
     size: int = 0
     """The approximate number of characters stored about the call."""
+    is_title_cut: bool = False
+    """Whether the program has sent a longer title, or one of several lines."""
     was_refused: bool = False
     """Whether the last permission request for the call was refused."""
 
@@ -99,7 +118,10 @@ class AgentCall:
 
     def apply(self, change: Change) -> None:
         """Apply an update from the program; fields that are missing in it stay unchanged."""
-        self.title = first_line(clean(change.title or ""), _LONGEST_TITLE) or self.title
+        if title := clean(change.title or "").strip():
+            self.title = first_line(title, _LONGEST_TITLE)
+            self.is_title_cut = self.title != title
+        self.kind = change.kind or self.kind
         self.status = change.status or self.status
         self.input = self.input if change.raw_input is None else _bounded(change.raw_input)
         self.output = self.output if change.raw_output is None else _bounded(change.raw_output)
@@ -128,9 +150,26 @@ class AgentCall:
     @property
     def result(self) -> str:
         """The result of the call as text: what the program shows, its output, or the names of the changed files."""
-        output = "" if self.output is None else self.output if isinstance(self.output, str) else _json(self.output)
         changed = f"It changed {', '.join(diff.path for diff in self.diffs)}." if self.diffs else ""
-        return self.text or cut_middle(clean(output), _LONGEST_TEXT) or clean(changed)
+        return _unfenced(self.text) or cut_middle(clean(_output(self.output)), _LONGEST_TEXT) or clean(changed)
+
+
+def _unfenced(text: str) -> str:
+    """Return the content of a code block, if the text is one: some adapters send all output as Markdown."""
+    block = _FENCED.match(text)
+    return block[2] if block is not None and f"\n{block[1]}" not in f"\n{block[2]}" else text
+
+
+def _output(value: Any) -> str:
+    """Return the output of a call as text: of an object with several descriptions of it, the one for readers."""
+    if isinstance(value, Mapping):
+        strings = (value.get(key) for key in _OUTPUT_KEYS)
+        value = next((each for each in strings if isinstance(each, str) and each), value)
+    elif isinstance(value, list) and value and all(isinstance(each, Mapping) for each in value):
+        value = "\n".join(map(_output, value))
+    if value is None or isinstance(value, str):
+        return value or ""
+    return _json(value)
 
 
 def _bounded(value: Any) -> Any:
@@ -150,6 +189,7 @@ def action_for(call: AgentCall, workspace: str) -> tuple[str, Arguments]:
 
     An edit of one file becomes an action of our editor, and a command line one of our shell. Any other call becomes an
     `agent_call`; its arguments include the agent's own words, unless edits and a command line describe it completely.
+    The title of a call that runs something and has no input is rated as a command line, but stays the agent's words.
     """
     line = command_line(call.input, workspace)
     edits = [edit for diff in call.diffs if (edit := edit_for(diff, workspace)) is not None]
@@ -159,26 +199,66 @@ def action_for(call: AgentCall, workspace: str) -> tuple[str, Arguments]:
         return SHELL, {"command": line}
     if is_understood and len(edits) == 1 and not line:
         return EDITOR, edits[0]
-    arguments = {"title": call.name, "command": line, "edits": edits if is_each_there else []}
+    arguments = {"title": call.name, "command": line or _titled(call), "edits": edits if is_each_there else []}
     if not is_understood:
         arguments |= _own_words(call)
+        arguments["details"] = arguments["details"] or (_ONLY_TITLE if _titled(call) else "")
     return UNCHECKED, {name: value for name, value in arguments.items() if value}
+
+
+def _titled(call: AgentCall) -> str:
+    """Return the title of a call without an input, as Gemini CLI sends commands; empty if that cannot be one."""
+    is_command = call.kind == "execute" and call.input is None and not call.is_title_cut
+    return call.title if is_command else ""
 
 
 def _says_no_more(call: AgentCall, line: str, workspace: str) -> bool:
     """Return whether the input and paths of a call contain nothing beyond its diffs and its command line."""
     changed = {str(Path(workspace, diff.path)) for diff in call.diffs}
-    if not changed.issuperset(str(Path(workspace, path)) for path in call.paths):
+    where = _values(call.input, _DIRECTORY_KEYS) if isinstance(call.input, Mapping) else []
+    directory = {str(Path(workspace, each)) for each in (workspace, *where) if isinstance(each, str)} if line else set()
+    if not (changed | directory).issuperset(str(Path(workspace, path)) for path in call.paths):
         return False
     if call.input is None:
         return True
     return isinstance(call.input, Mapping) and all(
         key in _HARMLESS_KEYS
         or (bool(line) and key in (*_COMMAND_KEYS, *_DIRECTORY_KEYS))
-        or (key in _EDIT_KEYS and bool(changed) and isinstance(value, str | int | None))
-        or (key in _PATH_KEYS and isinstance(value, str) and str(Path(workspace, value)) in changed)
+        or (bool(changed) and _describes(key, value, changed, workspace))
         for key, value in call.input.items()
     )
+
+
+def _describes(key: str, value: Any, changed: Set[str], workspace: str) -> bool:
+    """Return whether an entry of an input describes only changes to the files in `changed`."""
+
+    def is_changed(path: Any) -> bool:
+        return isinstance(path, str) and str(Path(workspace, path)) in changed
+
+    if key == "changes" and isinstance(value, Mapping):
+        return all(is_changed(path) and _is_of_one_file(entry, {"move_path"}) for path, entry in value.items())
+    if key == "files" and isinstance(value, list):
+        return all(_is_of_one_file(entry, {"filePath"}) and is_changed(entry["filePath"]) for entry in value)
+    if key == "diff" and isinstance(value, str):
+        return all(_names_only(line, is_changed) for line in value.splitlines())
+    is_plain = value is None or isinstance(value, str | int)
+    return (key in _EDIT_KEYS and is_plain) or (key in _PATH_KEYS and is_changed(value))
+
+
+def _is_of_one_file(entry: Any, paths: Set[str]) -> bool:
+    """Return whether the entry of a file names no other one; its own is in the keys `paths`, or these are null."""
+    if not isinstance(entry, Mapping) or not entry.keys() <= _CHANGE_KEYS | paths:
+        return False
+    stays = entry.get("type") in _STAYING and entry.get("move_path") is None
+    return stays and ("filePath" in entry or "filePath" not in paths)
+
+
+def _names_only(line: str, is_changed: Callable[[Any], bool]) -> bool:
+    """Return whether a line of a unified diff names no other file; one that could be a header counts as one."""
+    header = _DIFF_HEADER.match(line)
+    if header is None:
+        return _DIFF_LINE.match(line) is not None
+    return header[1] == _NO_FILE or is_changed(header[1])
 
 
 def says_the_same(call: AgentCall, tool: str, arguments: Mapping[str, Any], workspace: str) -> bool:
@@ -193,7 +273,7 @@ def says_the_same(call: AgentCall, tool: str, arguments: Mapping[str, Any], work
     line = arguments.get("command", "") if tool == UNCHECKED else ""
     return (
         asked.issuperset(str(Path(workspace, diff.path)) for diff in call.diffs)
-        and command_line(call.input, workspace) == line
+        and (call.input is None or command_line(call.input, workspace) == line)
         and arguments.get("input") in (None, _own_words(call)["input"])
     )
 
@@ -225,12 +305,18 @@ def command_line(raw_input: Any, workspace: str) -> str:
         return ""
     written = commands[0]
     if isinstance(written, list) and all(isinstance(word, str) for word in written):
-        written = shlex.join(written)
+        written = _script(written) or shlex.join(written)
     if not isinstance(written, str) or not written.strip():
         return ""
     if not any(directories) or real_path(directories[0]) == real_path(workspace):
         return well_formed(written)
     return well_formed(f"cd {shlex.quote(directories[0])} && {written}")
+
+
+def _script(words: Sequence[str]) -> str:
+    """Return the script that bash or sh is started with, as Codex does for each command; empty for other programs."""
+    is_script = len(words) == 3 and Path(words[0]).name in _SHELLS and words[1] in ("-c", "-lc")
+    return words[2] if is_script else ""
 
 
 def _values(raw_input: Mapping[str, Any], keys: Sequence[str]) -> list[Any]:

@@ -7,7 +7,7 @@ to `inbox`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from typing import Any, Final, cast
@@ -21,10 +21,12 @@ from acp.schema import (
     AgentPlanUpdate,
     AgentThoughtChunk,
     ClientCapabilities,
+    EnvVarAuthMethod,
     FileSystemCapabilities,
     Implementation,
     InitializeResponse,
     PermissionOption,
+    ReadTextFileResponse,
     TextContentBlock,
     ToolCallProgress,
     ToolCallStart,
@@ -47,8 +49,10 @@ from workbench.acp_client.inbox import (
     TurnEnded,
 )
 from workbench.acp_client.program import AgentConfig, JsonLines
+from workbench.acp_client.reads import cut_to, workspace_text
 from workbench.acp_client.requests import AgentRequest, PermissionRequest, WriteRequest
 from workbench.errors import WorkbenchError
+from workbench.files.text_file import EditorError
 from workbench.mcp.client import BACKGROUND
 from workbench.mcp.config import mask_secrets
 from workbench.mcp.errors import with_stderr
@@ -346,17 +350,36 @@ async def _send_cancel(connection: ClientSideConnection, session: str) -> None:
 
 
 async def _new_session(connection: ClientSideConnection, offer: InitializeResponse, config: AgentConfig) -> str:
-    """Create the session and return its ID. Raises RequestError, and AgentFailed if the agent needs a sign-in."""
+    """Create the session and return its ID. Raises RequestError, and AgentFailed if the agent needs a sign-in.
+
+    An agent that takes a key from a variable, and was started with it, is told to use it.
+    """
+    keys = [each for each in offer.auth_methods or () if isinstance(each, EnvVarAuthMethod)]
     try:
         return (await connection.new_session(cwd=config.workspace, mcp_servers=[])).session_id
     except RequestError as error:
         if error.code != _SIGN_IN:
             raise
-        ways = ", ".join(first_line(each.name, 60) for each in offer.auth_methods or ())
-        how = f" ({ways})" if ways else ""
-        keys = f"[agents.{config.name}] env"
-        message = f"it needs a sign-in{how}: start `{config.target}` yourself once, or set its key in {keys}"
-        raise AgentFailed(message) from None
+    method = next((each.id for each in keys if _has_variables(each, config.env.keys())), None)
+    if method is None:
+        raise AgentFailed(_sign_in(offer, config))
+    await connection.authenticate(method_id=method)
+    return (await connection.new_session(cwd=config.workspace, mcp_servers=[])).session_id
+
+
+def _has_variables(method: EnvVarAuthMethod, names: Set[str]) -> bool:
+    """Return whether the variables that a method of signing in uses are among these."""
+    needed = {each.name for each in method.vars if not each.optional}
+    return needed <= names and not names.isdisjoint(each.name for each in method.vars)
+
+
+def _sign_in(offer: InitializeResponse, config: AgentConfig) -> str:
+    methods = offer.auth_methods or ()
+    ways = ", ".join(first_line(each.name, 60) for each in methods)
+    how = f" ({ways})" if ways else ""
+    return (
+        f"it needs a sign-in{how}: start `{config.target}` yourself once, or set its key in [agents.{config.name}] env"
+    )
 
 
 def _fail(ready: asyncio.Future[str], reason: str) -> None:
@@ -401,6 +424,19 @@ class _Client:
             raise RequestError(-32000, "too many tool calls")
         request = PermissionRequest(call, options)
         return await self._link.ask(request, request)
+
+    async def read_text_file(
+        self, session_id: str, path: str, line: int | None = None, limit: int | None = None, **_: Any
+    ) -> Any:
+        """Return the lines of a file of the workspace.
+
+        It is not offered, because agents read files themselves, but the adapter `claude-code-acp` asks before it edits.
+        """
+        try:
+            content = await asyncio.to_thread(workspace_text, self._link.config.workspace, path)
+        except (EditorError, OSError, ValueError) as error:
+            raise RequestError(-32000, clean(str(error))) from None
+        return ReadTextFileResponse(content=cut_to(content, line, limit))
 
     async def write_text_file(self, session_id: str, path: str, content: str, **_: Any) -> Any:
         """Wait until the file is written; the session does that once it is approved."""

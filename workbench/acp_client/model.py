@@ -101,8 +101,8 @@ class AgentModel:
             reason = results.get(proposal.id, "")
             if isinstance(proposal.subject, PermissionRequest):
                 self._refuse_call(proposal.subject, reason)
-                if NO_REASON not in reason:
-                    self._state.notes.append(f"{proposal.subject.call.name}: {reason}")
+                notes = self._state.refusals if NO_REASON in reason else self._state.notes
+                notes.append(f"{proposal.subject.call.name}: {reason}")
             elif isinstance(proposal.subject, WriteRequest):
                 proposal.subject.refuse(reason)
 
@@ -231,6 +231,9 @@ class AgentModel:
         """
         state = self._state
         state.is_in_turn = False
+        if item.reason == "cancelled":
+            state.notes = state.refusals + state.notes
+        state.refusals = []
         if state.notes and item.reason in ("end_turn", "cancelled", "refusal"):
             notes, state.notes = state.notes, []
             answer.text += "\n\n" if answer.text.strip() else ""
@@ -280,6 +283,8 @@ class AgentTurns:
     """The number of the session's messages that were sent to the agent."""
     notes: list[str] = field(default_factory=list)
     """Messages for the agent's next turn."""
+    refusals: list[str] = field(default_factory=list)
+    """Refusals without a reason; they start a turn only if the agent ends its own because of them, as Codex does."""
     carried: _Answer | None = None
     """The parts of the next response that have already been read."""
     count: int = 0

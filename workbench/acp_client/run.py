@@ -91,6 +91,7 @@ class AgentRun:
         if request.call.is_over:
             request.refuse(BEFORE)
             return _unknown(f"{BEFORE}. {self._result(proposal, request.call, files).text}")
+        request.call.text = ""  # what the agent has shown so far describes the request and is not output
         request.grant()
         self._await_end(request.call, files, on_output, write)
         return self._result(proposal, request.call, files)

@@ -21,6 +21,7 @@ from workbench.session.state import State
 from workbench.session.toolset import Overrides
 from workbench.tools.context import ToolContext
 from workbench.tools.selection import Selection, ToolState
+from workbench.tools.web_read import NAME as WEB_READ
 
 __all__ = ["RESTARTED", "OutsideAgent"]
 
@@ -52,9 +53,10 @@ class OutsideAgent:
     def settings(self) -> Settings:
         """The settings of the sub-agent's session.
 
-        The program handles loops and its history by itself; if it may only read, the sandbox enforces that.
+        The program handles loops and its history by itself; if it may only read, the sandbox enforces that. The private
+        addresses that its sandbox lets it reach are those of `web_read`, as in every session.
         """
-        sandbox = self._settings.sandbox
+        sandbox, reading = self._settings.sandbox, self._settings.tools.get(WEB_READ)
         return replace(
             self._settings,
             mode=self._state.mode,
@@ -67,7 +69,7 @@ class OutsideAgent:
             condense_events=0,
             condense_percent=0,
             tool_choice="auto",
-            tools={},
+            tools={WEB_READ: reading} if reading is not None else {},
             mcpServers={},
         )
 
