@@ -1,4 +1,4 @@
-"""Fixtures with podman and its images."""
+"""Fixtures with podman or docker, and images for them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.containers.images import BASH, BUSYBOX, WITH_BASH, make_images, storage
+from tests.containers.images import BASH, BUSYBOX, WITH_BASH, Engine, make_images, start_docker, storage
 from tests.sandbox import Sandbox as User
+from tests.sandbox import wait_for
 from tests.system_packages import found_or_installed
 from workbench.config.settings import ContainerSettings
 from workbench.sandbox.container import Container
@@ -41,20 +42,55 @@ def podman() -> Iterator[dict[str, str]]:
         pytest.skip(f"podman runs no container on this machine: {tried.stderr.strip()[-200:]}")
     yield variables
     subprocess.run(["podman", "rm", "-fa"], env=env, capture_output=True)
+    if os.getuid() != 0:  # files of the images belong to other users, and one process holds the user namespace
+        subprocess.run(["podman", "unshare", "rm", "-rf", str(directory / "store")], env=env, capture_output=True)
+        subprocess.run(["podman", "system", "migrate"], env=env, capture_output=True)
     shutil.rmtree(directory)
 
 
+@pytest.fixture(scope="session")
+def docker() -> Iterator[dict[str, str]]:
+    """Yield the variables that select a docker of the tests' own, which has the images; skip where none can run."""
+    if os.getuid() != 0 or not shutil.which("dockerd") or not shutil.which("docker"):
+        pytest.skip("docker's daemon is not installed, or not root runs the tests; the guide says where it was seen")
+    directory = Path(tempfile.mkdtemp(prefix="docker-", dir="/tmp"))
+    daemon, variables = start_docker(directory)
+    try:
+        env = {**os.environ, **variables}
+        wait_for(lambda: subprocess.run(["docker", "version"], env=env, capture_output=True).returncode == 0, "docker")
+        make_images(directory, env, "docker")
+        probe = ["docker", "run", "--rm", "--network", "none", WITH_BASH, "true"]
+        tried = subprocess.run(probe, env=env, capture_output=True, text=True)
+        if tried.returncode:
+            pytest.skip(f"docker runs no container on this machine: {tried.stderr.strip()[-200:]}")
+        yield variables
+    finally:
+        daemon.terminate()
+        daemon.wait()
+        shutil.rmtree(directory)
+
+
 @pytest.fixture
-def user(local_sandbox: User, podman: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> User:
-    """A user with podman and its images."""
-    for name, value in podman.items():
+def engine(request: pytest.FixtureRequest) -> Engine:
+    """The program that runs the containers of the test: podman, or those that `in_each_engine` names."""
+    name = getattr(request, "param", "podman")
+    return Engine(name, request.getfixturevalue(name))
+
+
+@pytest.fixture
+def user(local_sandbox: User, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> User:
+    """A user with podman, or docker, and its images."""
+    for name, value in engine.variables.items():
         monkeypatch.setenv(name, value)
-    local_sandbox.env.update(podman)
+    local_sandbox.env.update(engine.variables)
+    if engine.name != "podman":
+        local_sandbox.locations.settings_file.parent.mkdir(parents=True)
+        local_sandbox.locations.settings_file.write_text(f'[container]\nruntime = "{engine.name}"\n')
     return local_sandbox
 
 
 @pytest.fixture
-def opened(user: User) -> Iterator[Callable[..., Container]]:
+def opened(user: User, engine: Engine) -> Iterator[Callable[..., Container]]:
     """Yield what opens containers, which are closed after the test."""
     containers: list[Container] = []
 
@@ -68,9 +104,9 @@ def opened(user: User) -> Iterator[Callable[..., Container]]:
         **settings: object,
     ) -> Container:
         boundary = Boundary(workspace, user.locations, user.home, secrets=secrets)
-        containers.append(
-            Container(ContainerSettings(image=image, **settings), boundary, outputs, policy, lambda files: may_build)
-        )
+        runtime = "" if engine.name == "podman" else engine.name
+        table = ContainerSettings(image=image, runtime=runtime, **settings)
+        containers.append(Container(table, boundary, outputs, policy, lambda files: may_build))
         return containers[-1]
 
     yield open_container

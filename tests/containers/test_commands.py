@@ -1,4 +1,4 @@
-"""A shell in a container: a real podman, a real bash, and what neither can reach."""
+"""A shell in a container: a real podman or docker, a real bash, and what neither can reach."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.containers.images import WITH_BASH, WITHOUT_BASH
+from tests.containers.images import WITH_BASH, WITHOUT_BASH, Engine, in_each_engine
 from tests.sandbox import Sandbox as User
 from tests.sandbox import wait_for
 from tests.walls.shells import bash, shell_in
@@ -29,14 +29,16 @@ def shell(container: Container, user: User) -> Iterator[BashTool]:
     yield from shell_in(container, user)
 
 
-def podman(*words: str) -> str:
-    return subprocess.run(["podman", *words], capture_output=True, text=True).stdout.strip()
+def ours(engine: Engine, *more: str) -> str:
+    """Return the names of the containers that this process has started and that run."""
+    return engine("ps", "--format", "{{.Names}}", "--filter", f"label={LABEL}={mark()}", *more)
 
 
 def failure_of(container: Container) -> str:
     return container.await_start(lambda: False, lambda step: None)
 
 
+@in_each_engine
 def test_commands_see_the_image_and_the_workspace_under_its_own_path(shell: BashTool, user: User):
     (user.project / "notes.txt").write_text("from outside\n")
     done = bash(shell, "pwd; cat notes.txt; type busybox; ls /; echo from inside > made.txt")
@@ -45,6 +47,7 @@ def test_commands_see_the_image_and_the_workspace_under_its_own_path(shell: Bash
     assert (user.project / "made.txt").read_text() == "from inside\n"
 
 
+@in_each_engine
 def test_files_belong_to_the_user_whose_workspace_it_is(shell: BashTool, user: User):
     bash(shell, "mkdir made && touch made/file")
     assert {path.stat().st_uid for path in (user.project / "made", user.project / "made/file")} == {os.getuid()}
@@ -73,6 +76,7 @@ def test_no_command_leads_the_shells_files_to_another_place(shell: BashTool, con
     assert bash(shell, f"echo {'x' * 6000} | wc -c").output == "6001\n"
 
 
+@in_each_engine
 def test_input_keys_and_an_interrupt_reach_the_command(shell: BashTool):
     assert bash(shell, "read name; echo hello $name", timeout=0.5).exit_code == -1
     assert "hello you" in bash(shell, "you", is_input=True, timeout=5).output
@@ -125,13 +129,13 @@ def test_nothing_of_this_machine_is_reached_but_the_workspace(shell: BashTool, u
     assert "the secret" not in done.output
 
 
-def test_what_is_written_outside_the_workspace_stays_in_the_container(shell: BashTool, tmp_path: Path):
-    assert (
-        bash(shell, f"mkdir -p {tmp_path}/x && echo inside > {tmp_path}/x/file && cat {tmp_path}/x/file").exit_code == 0
-    )
-    assert not (tmp_path / "x").exists()
+def test_what_is_written_outside_the_workspace_stays_in_the_container(shell: BashTool):
+    directory = Path(f"/tmp/ohw-inside-{os.getpid()}")
+    assert bash(shell, f"mkdir {directory} && echo inside > {directory}/file && cat {directory}/file").exit_code == 0
+    assert not directory.exists()
 
 
+@in_each_engine
 def test_protected_paths_of_the_workspace_are_read_only(user: User, opened: Callable[..., Container]):
     subprocess.run(["git", "init", "-q", user.project], check=True)
     hooks = user.project / ".git/hooks"
@@ -148,14 +152,16 @@ def test_protected_paths_of_the_workspace_are_read_only(user: User, opened: Call
     assert not (hooks / "pre-commit").exists()
 
 
-def test_what_covers_a_secret_is_not_exchanged_for_the_next_container(user: User, opened: Callable[..., Container]):
+def test_what_covers_a_secret_is_not_exchanged_for_the_next_container(
+    user: User, opened: Callable[..., Container], engine: Engine
+):
     secret = user.project / "secrets"
     secret.mkdir()
     (secret / "key").write_text("the secret")
     container = opened(secrets=[str(secret)])
     for shell in shell_in(container, user):
         bash(shell, f"cd {container.directory} && for each in no-files; do rm -rf $each; ln -s {secret} $each; done")
-        podman("kill", *podman("ps", "--format", "{{.Names}}", "--filter", f"label={LABEL}={mark()}").split())
+        engine("kill", *ours(engine).split())
         bash(shell, "true", timeout=20)
         done = bash(shell, f"echo again; cat {secret}/key")
         assert "again" in done.output
@@ -188,6 +194,7 @@ def test_a_full_disk_is_the_commands_trouble_and_not_the_shells(shell: BashTool)
     assert bash(shell, "echo next").output == "next\n"
 
 
+@in_each_engine
 def test_a_command_that_uses_more_memory_than_the_container_may_is_killed_and_the_next_one_runs(
     user: User, opened: Callable[..., Container]
 ):
@@ -217,9 +224,10 @@ exec {podman} "$@"
         ("no-new-privileges", "label=disable", "programs in it could gain rights"),
         ("none", "host", "it has a network"),
         ("*readonly", '"${word%,readonly}"', "not mounted as they should be"),
+        ("--memory*", "--label", "does not enforce `memory = "),
         ("*.vscode*", '"$(echo "$word" | sed "s|source=[^,]*|source=/etc|")"', "not mounted as they should be"),
     ],
-    ids=("rights", "network", "writable", "another directory"),
+    ids=("rights", "network", "writable", "memory", "another directory"),
 )
 def test_a_container_that_is_more_open_than_it_should_be_is_not_used(
     user: User,
@@ -229,18 +237,19 @@ def test_a_container_that_is_more_open_than_it_should_be_is_not_used(
     replaces: str,
     by: str,
     says: str,
+    engine: Engine,
 ):
     (user.project / ".vscode").mkdir()
     program = tmp_path / "podman"
     program.write_text(OPEN.format(podman=shutil.which("podman"), replaces=replaces, by=by))
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    container = opened(network="none")
+    container = opened(network="none", memory="64m")
     assert says in failure_of(container)
     for shell in shell_in(container, user):
         assert bash(shell, "touch ran").is_error
     assert not (user.project / "ran").exists()
-    assert wait_for(lambda: not podman("ps", "-aq", "--filter", f"label={LABEL}={mark()}"), "the end of the container")
+    assert wait_for(lambda: not ours(engine, "-a"), "the end of the container")
 
 
 def test_one_command_may_run_on_this_machine(shell: BashTool, user: User):
@@ -250,21 +259,21 @@ def test_one_command_may_run_on_this_machine(shell: BashTool, user: User):
     assert bash(shell, "pwd").output == "/etc\n"
 
 
-def test_a_container_ended_from_outside_is_named_and_replaced(shell: BashTool, container: Container):
+@in_each_engine
+def test_a_container_ended_from_outside_is_named_and_replaced(shell: BashTool, container: Container, engine: Engine):
     bash(shell, "touch /installed")
-    (name,) = podman("ps", "--format", "{{.Names}}", "--filter", f"label={LABEL}={mark()}").split()
+    (name,) = ours(engine).split()
     assert bash(shell, "sleep 100", timeout=0.3).exit_code == -1
-    podman("kill", name)
+    engine("kill", name)
     done = bash(shell, "", timeout=20)
     assert f"the container of {WITH_BASH} was ended from outside" in done.text
     assert bash(shell, "ls /installed; echo again").output.splitlines()[-1] == "again"
     assert container.containment
 
 
-def test_launches_that_find_the_container_ended_get_one_new_container(container: Container, user: User):
-    command = ("ps", "--format", "{{.Names}}", "--filter", f"label={LABEL}={mark()}")
-    podman("kill", podman(*command))
-    wait_for(lambda: not podman(*command), "the end of the container")
+def test_launches_that_find_the_container_ended_get_one_new_container(container: Container, user: User, engine: Engine):
+    engine("kill", ours(engine))
+    wait_for(lambda: not ours(engine), "the end of the container")
     at_once, refusals = threading.Barrier(6), []
 
     def launch() -> None:
@@ -281,22 +290,37 @@ def test_launches_that_find_the_container_ended_get_one_new_container(container:
     for each in threads:
         each.join()
     assert len(refusals) == 1
-    assert len(podman(*command).splitlines()) == 1
+    assert len(ours(engine).splitlines()) == 1
 
 
-def test_the_container_ends_with_the_session(opened: Callable[..., Container]):
+def test_the_container_ends_with_the_session(opened: Callable[..., Container], engine: Engine):
     container = opened()
     assert failure_of(container) == ""
-    assert podman("ps", "-q", "--filter", f"label={LABEL}={mark()}")
+    assert ours(engine)
     container.close()
-    assert podman("ps", "-aq", "--filter", f"label={LABEL}={mark()}") == ""
+    assert ours(engine, "-a") == ""
 
 
-def test_a_session_that_is_closed_at_once_leaves_no_container(opened: Callable[..., Container]):
+@in_each_engine
+def test_a_shell_ends_with_its_record_so_that_the_end_of_the_container_waits_for_nothing(
+    container: Container, user: User, engine: Engine
+):
+    name = ours(engine)
+    records = ("inspect", "--format", "{{len .ExecIDs}}", name)
+    for shell in shell_in(container, user):
+        bash(shell, "env -i sleep 1234 &")
+        assert engine(*records) == "1"
+        assert "sleep 1234" in engine("exec", name, "ps")
+    assert engine(*records) == "0"
+    assert "sleep 1234" not in engine("exec", name, "ps")
+
+
+@in_each_engine
+def test_a_session_that_is_closed_at_once_leaves_no_container(opened: Callable[..., Container], engine: Engine):
     container = opened()
     container.close()
     assert failure_of(container) == ""
-    assert wait_for(lambda: not podman("ps", "-aq", "--filter", f"label={LABEL}={mark()}"), "the end of the container")
+    assert wait_for(lambda: not ours(engine, "-a"), "the end of the container")
 
 
 SLOW = """#!/bin/sh
@@ -312,34 +336,36 @@ exec {podman} "$@"
 
 
 def test_a_session_that_is_closed_during_a_slow_start_leaves_no_container(
-    opened: Callable[..., Container], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    opened: Callable[..., Container], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: Engine
 ):
     program = tmp_path / "podman"
     program.write_text(SLOW.format(podman=shutil.which("podman")))
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     container = opened()
-    ours = ("ps", "-aq", "--filter", f"label={LABEL}={mark()}")
-    wait_for(lambda: podman(*ours), "the container that is created")
+    wait_for(lambda: ours(engine, "-a"), "the container that is created")
     container.close()
-    assert podman(*ours) == ""
+    assert ours(engine, "-a") == ""
 
 
-def test_the_next_start_removes_the_containers_of_killed_processes(opened: Callable[..., Container]):
+@in_each_engine
+def test_the_next_start_removes_the_containers_of_killed_processes(opened: Callable[..., Container], engine: Engine):
     dead = subprocess.Popen(["true"])
     dead.wait()
     label = f"{LABEL}={dead.pid}-{mark().partition('-')[2]}"
-    podman("run", "-d", "--network", "none", "--label", label, WITH_BASH, "sleep", "1000")
+    engine("run", "-d", "--network", "none", "--label", label, WITH_BASH, "sleep", "1000")
     assert failure_of(opened()) == ""
-    assert wait_for(lambda: not podman("ps", "-aq", "--filter", f"label={label}"), "the end of the leftover")
+    assert wait_for(lambda: not engine("ps", "-aq", "--filter", f"label={label}"), "the end of the leftover")
 
 
+@in_each_engine
 def test_an_image_without_bash_is_refused_by_name(opened: Callable[..., Container]):
     container = opened(WITHOUT_BASH)
     assert failure_of(container) == f"the image {WITHOUT_BASH} has no bash, which commands need"
     assert container.containment == ""
 
 
+@in_each_engine
 def test_an_image_that_is_not_here_and_cannot_be_fetched_is_no_container(user: User, opened: Callable[..., Container]):
     container = opened("127.0.0.1:1/absent")
     assert "127.0.0.1" in failure_of(container)
@@ -350,6 +376,7 @@ def test_an_image_that_is_not_here_and_cannot_be_fetched_is_no_container(user: U
     assert not (user.project / "ran").exists(), "nothing runs on this machine instead"
 
 
+@in_each_engine
 def test_an_image_is_built_from_a_dockerfile_of_the_workspace(user: User, opened: Callable[..., Container]):
     (user.project / "Dockerfile").write_text(f"FROM {WITH_BASH}\nCOPY notes.txt /notes\nRUN echo built > /built\n")
     (user.project / "notes.txt").write_text("copied\n")
@@ -357,7 +384,7 @@ def test_an_image_is_built_from_a_dockerfile_of_the_workspace(user: User, opened
     container = opened("", dockerfile="Dockerfile")
     assert container.await_start(lambda: False, steps.append) == ""
     assert container.image == "Dockerfile"
-    assert any("STEP" in step for step in steps)
+    assert any("STEP" in step.upper() for step in steps)
     for shell in shell_in(container, user):
         assert bash(shell, "cat /notes /built").output == "copied\nbuilt\n"
 
@@ -367,12 +394,15 @@ def test_an_image_is_built_from_a_dockerfile_of_the_workspace(user: User, opened
     [(None, "there is no file"), (f"FROM {WITH_BASH}\nRUN false\n", "the image was not built: ")],
     ids=("absent", "failing"),
 )
+@in_each_engine
 def test_a_dockerfile_that_cannot_be_built_is_no_container(
-    user: User, opened: Callable[..., Container], content: str | None, says: str
+    user: User, opened: Callable[..., Container], content: str | None, says: str, engine: Engine
 ):
     if content is not None:
         (user.project / "Dockerfile").write_text(content)
+    before = engine("ps", "-aq")
     assert failure_of(opened("", dockerfile="Dockerfile")).startswith(says)
+    assert engine("ps", "-aq") == before
 
 
 def test_what_builds_an_image_reaches_no_host_and_only_an_open_network_lets_it(

@@ -7,12 +7,11 @@ import shutil
 import subprocess
 import sys
 import tarfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.containers.images import BASH, BUSYBOX, WITH_BASH
+from tests.containers.images import BASH, BUSYBOX, WITH_BASH, Engine, in_each_engine
 from tests.sandbox import Sandbox as User
 from tests.sandbox import bash, finish
 from workbench.config.settings import ContainerSettings
@@ -45,8 +44,8 @@ def fill(directory: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def code(podman: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Yield the name of an image with a project in /testbed, which has links out of it."""
+def code_archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files of an image with a project in /testbed, which has links out of it."""
     tree = tmp_path_factory.mktemp("image")
     for each in ("bin", "etc", "root", "tmp"):
         (tree / each).mkdir()
@@ -63,12 +62,15 @@ def code(podman: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> It
     archive = tree.parent / "image.tar"
     with tarfile.open(archive, "w") as tar:
         tar.add(tree, ".")
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in podman.items():
-            patch.setenv(name, value)
-        subprocess.run(["podman", "import", str(archive), WITH_CODE], check=True, capture_output=True)
-        yield WITH_CODE
-        subprocess.run(["podman", "rmi", "-f", WITH_CODE], capture_output=True)
+    return archive
+
+
+@pytest.fixture
+def code(engine: Engine, code_archive: Path) -> str:
+    """The name of that image, which the engine has."""
+    if not engine("images", "-q", WITH_CODE):
+        engine("import", str(code_archive), WITH_CODE)
+    return WITH_CODE
 
 
 def run(user: User, *more: str, command: str = "true", image: str = WITH_CODE) -> subprocess.CompletedProcess[str]:
@@ -81,6 +83,7 @@ def copies(user: User) -> list[Path]:
     return sorted(user.locations.data.with_name("ohw-workspaces").glob("*/*"))
 
 
+@in_each_engine
 def test_the_patch_of_a_run_applies_to_the_same_code(user: User, code: str):
     edit = "cat /testbed/src/add.sh && sed -i 's/ - / + /' src/add.sh && echo two > tracked.log && echo more > more.log"
     done = run(
@@ -180,10 +183,16 @@ def test_a_workspace_that_is_no_copy_has_no_patch(user: User):
     assert (refused.returncode, "is no copy" in refused.stderr) == (2, True)
 
 
+@in_each_engine
+def test_a_directory_that_the_image_does_not_have_is_named(user: User, code: str):
+    done = run(user, "--container-copy", "/nope")
+    assert f"there is no directory /nope in the image {WITH_CODE}" in done.stderr
+    assert copies(user) == []
+
+
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        (("--container-copy", "/nope"), f"there is no directory /nope in the image {WITH_CODE}"),
         (("--container-copy", "/etc/passwd"), "/etc/passwd is a file in the image"),
         (("--container-copy", "testbed"), "absolute path"),
         (("--container-copy", "/"), "absolute path"),

@@ -5,17 +5,23 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 import pytest
 
-from tests.containers.test_commands import failure_of, podman
+from tests.containers.images import WITH_BASH, Engine, in_each_engine
+from tests.containers.test_commands import failure_of, ours
 from tests.sandbox import Sandbox as User
 from tests.sandbox import bash as bash_turn
 from tests.sandbox import finish
 from tests.walls.proxy_client import HOST, Server, policy
 from tests.walls.shells import bash, shell_in
+from workbench.processes.landlock_network import PROXY_PORT
 from workbench.processes.leftovers import mark
+from workbench.protocol.live import EngineState
 from workbench.sandbox.container import LABEL, Container
+from workbench.sandbox.container_network import ContainerNetwork
+from workbench.sandbox.container_runtime import ContainerRuntime
 from workbench.sandbox.host_access import HostRequest, HostVerdict
 from workbench.tools.execute_bash import BashTool
 
@@ -78,6 +84,7 @@ def ask_from(container: Container, decider: Decider) -> Callable[[], None]:
     return container.network.ask_from(decider)
 
 
+@in_each_engine
 def test_a_host_is_reached_once_the_session_allows_it(asking: Container, shell: BashTool, server: Server):
     decider = Decider(allows=True)
     ask_from(asking, decider)
@@ -122,13 +129,42 @@ def test_a_host_that_one_of_the_running_sessions_refuses_is_not_reached(
     assert server.connections == 0
 
 
-def test_the_proxy_serves_the_container_that_replaces_one(asking: Container, shell: BashTool, server: Server):
+def test_the_proxy_serves_the_container_that_replaces_one(
+    asking: Container, shell: BashTool, server: Server, engine: Engine
+):
     ask_from(asking, Decider(allows=True))
     bash(shell, "true")
-    (name,) = podman("ps", "--format", "{{.Names}}", "--filter", f"label={LABEL}={mark()}").split()
-    podman("kill", name)
+    engine("kill", ours(engine))
     assert "was ended from outside" in bash(shell, "sleep 20", timeout=25).text + bash(shell, "true").text
     assert fetch(shell, server).output == "hello from outside\n"
+
+
+@in_each_engine
+def test_where_no_namespace_can_be_entered_the_runtime_starts_what_listens_in_it(
+    opened: Callable[..., Container], user: User, server: Server, engine: Engine
+):
+    container = opened(network="none")
+    assert failure_of(container) == ""
+    network, runtime = ContainerNetwork(policy()), ContainerRuntime.find(engine.name)
+    name, decider = ours(engine), Decider(allows=True)
+    no_process = 0
+    network.serve(no_process, partial(runtime.beside_command, name=name, image=WITH_BASH, label=f"{LABEL}={mark()}"))
+    network.ask_from(decider)
+    for shell in shell_in(container, user):
+        bash(shell, f"export http_proxy=http://127.0.0.1:{PROXY_PORT}")
+        assert fetch(shell, server).output == "hello from outside\n"
+    assert decider.asked == [HOST]
+    assert ours(engine, "-a") == name
+    network.close()
+
+
+def test_without_a_proxy_in_the_container_its_network_is_none(opened: Callable[..., Container]):
+    container = opened(policy=policy())
+    assert failure_of(container) == ""
+    assert container.with_container(EngineState(state="idle")).container_network == "ask"
+    assert container.network is not None
+    container.network.release()
+    assert container.with_container(EngineState(state="idle")).container_network == "none"
 
 
 def test_a_run_without_a_user_reaches_only_hosts_that_a_rule_allows(user: User):

@@ -8,16 +8,15 @@ import time
 import psutil
 import pytest
 
-from tests.containers.images import WITH_BASH, WITHOUT_BASH
+from tests.containers.images import WITH_BASH, WITHOUT_BASH, Engine, in_each_engine
 from tests.sandbox import PATIENCE, bash, finish, wait_for
 from tests.sandbox import Sandbox as User
 
 
-def containers(of: str = "") -> list[str]:
+def containers(engine: Engine, of: str = "") -> list[str]:
     """Return a line for each container of a session, or only for those whose names contain a text."""
     shape = "{{.Names}} {{.Status}} {{.Labels}}"
-    command = ["podman", "ps", "-a", "--filter", "label=ohw.process", "--format", shape]
-    lines = subprocess.run(command, capture_output=True, text=True).stdout.splitlines()
+    lines = engine("ps", "-a", "--filter", "label=ohw.process", "--format", shape).splitlines()
     return [line for line in lines if of in line]
 
 
@@ -26,7 +25,8 @@ def run(user: User, *turns: dict[str, object], mode: str = "high") -> subprocess
     return user.ohw("run", "--json", *arguments, "go")
 
 
-def test_a_task_runs_its_commands_in_the_container_and_its_editor_here(user: User):
+@in_each_engine
+def test_a_task_runs_its_commands_in_the_container_and_its_editor_here(user: User, engine: Engine):
     edit = {"command": "create", "path": str(user.project / "made.txt"), "file_text": "by the editor\n"}
     done = run(
         user,
@@ -39,7 +39,7 @@ def test_a_task_runs_its_commands_in_the_container_and_its_editor_here(user: Use
     assert "in the image" in done.stdout
     assert "by the editor" in done.stdout
     assert (user.project / "shell.txt").read_text() == "by the shell\n"
-    assert containers() == []
+    assert containers(engine) == []
 
 
 def test_decisions_say_that_what_they_let_through_is_inside_the_container(user: User):
@@ -90,19 +90,20 @@ def test_without_a_program_for_containers_ohw_says_so_and_exits_with_2(user: Use
     assert "there is no podman and no docker here" in done.stderr
 
 
-def test_a_killed_engine_leaves_no_container_and_no_command(user: User):
+@in_each_engine
+def test_a_killed_engine_leaves_no_container_and_no_command(user: User, engine: Engine):
     model = user.script(bash("echo up > up; setsid sleep 4321 & sleep 4321"), finish())
     process = user.start("run", "--model", model, "--mode", "high", "--container", WITH_BASH, "go")
     wait_for(lambda: (user.project / "up").exists(), "the command")
     own = f"ohw-{process.pid}-"
-    assert containers(own)
+    assert containers(engine, own)
     process.kill()
     process.communicate()
     wait_for(lambda: not _sleeping(), "the end of the command")
     until = time.monotonic() + PATIENCE
-    while containers(own) and time.monotonic() < until:
+    while containers(engine, own) and time.monotonic() < until:
         time.sleep(0.1)
-    assert containers(own) == []
+    assert containers(engine, own) == []
 
 
 def _sleeping() -> list[int]:

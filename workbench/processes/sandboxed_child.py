@@ -22,6 +22,7 @@ from workbench.processes.landlock_network import PROXY_PORT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import _socket
     from collections.abc import Callable
 
 _NEW_USER, _NEW_NETWORK, _OWNER = 0x10000000, 0x40000000, 0xB701
@@ -187,13 +188,20 @@ def send_listener(process: int, channel: int, trigger: int = -1) -> None:
         is_ours = os.fstat(owner).st_ino == os.stat("/proc/self/ns/user").st_ino  # noqa: PTH116 - pathlib is slow to import
         if (not is_ours and enter(owner, _NEW_USER)) or enter(network, _NEW_NETWORK):
             return
-        listener = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
-        listener.bind(("127.0.0.1", PROXY_PORT))
-        listener.listen(128)
-        if trigger >= 0 and not os.read(trigger, 1):
-            return
-        passed = [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, listener.fileno().to_bytes(4, sys.byteorder))]
-        _socket.socket(fileno=channel).sendmsg([b"l"], passed)
+        send_own_listener(_socket.socket(fileno=channel), trigger)
+
+
+def send_own_listener(channel: _socket.socket, trigger: int = -1) -> None:
+    """Send a socket that listens in the network namespace of this process; `trigger` is that of `send_listener`."""
+    import _socket
+
+    listener = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
+    listener.bind(("127.0.0.1", PROXY_PORT))
+    listener.listen(128)
+    if trigger >= 0 and not os.read(trigger, 1):
+        return
+    passed = [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, listener.fileno().to_bytes(4, sys.byteorder))]
+    channel.sendmsg([b"l"], passed)
 
 
 def _program_of(first: int, child: int) -> int:

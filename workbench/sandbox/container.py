@@ -15,6 +15,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
@@ -29,7 +30,7 @@ from workbench.protocol.live import EngineState
 from workbench.sandbox.container_image import ContainerImage
 from workbench.sandbox.container_mounts import own_home, own_mounts, reach_outside, with_settings_mounts
 from workbench.sandbox.container_network import ContainerNetwork
-from workbench.sandbox.container_proof import what_is_open
+from workbench.sandbox.container_proof import has_memory_limit, what_is_open
 from workbench.sandbox.container_runtime import (
     BindMount,
     ContainerRuntime,
@@ -129,7 +130,8 @@ class Container:
         """Return the state with the container's current image, phase and failure."""
         phase = "failed" if self._phase == "closed" else self._phase
         state = replace(state, container=self.image, container_phase=phase, container_failure=self.failure)
-        return replace(state, container_network=self._settings.network)
+        is_cut_off = phase == "up" and self.network is not None and not self.network.is_served
+        return replace(state, container_network="none" if is_cut_off else self._settings.network)
 
     def when_changed(self, do: Callable[[], None]) -> None:
         """Call `do` in a thread whenever the container has come up or failed; at once if it already has."""
@@ -255,11 +257,13 @@ class Container:
             client.wait()
             return failure_of(output, self.image)
         self._first_pid = first_process(self._name)
-        reaches_hosts, workspace = self._settings.network == "open", str(self._boundary.workspace.resolve())
-        if self._first_pid and (gap := what_is_open(self._first_pid, mounts, workspace, reaches_hosts=reaches_hosts)):
-            return f"the container is not closed: {gap}"
+        workspace = str(self._boundary.workspace.resolve())
+        if self._first_pid and (fault := _fault(self._first_pid, mounts, workspace, self._settings, self._runtime)):
+            return fault
         if self.network is not None and self._first_pid:
-            self.network.serve(self._first_pid)
+            ours = {"name": self._name, "image": self._image.name, "label": f"{LABEL}={mark()}"}
+            beside = None if self._runtime.is_podman else partial(self._runtime.beside_command, **ours)
+            self.network.serve(self._first_pid, beside)
         return ""
 
     def _show(self, output: str) -> None:
@@ -308,6 +312,17 @@ class Container:
         client.stdout.close()
 
 
+def _fault(
+    process: int, mounts: Sequence[BindMount], workspace: str, settings: ContainerSettings, runtime: ContainerRuntime
+) -> str:
+    """Return why a container that runs may not be used; empty if it may. `process` is its first one."""
+    if gap := what_is_open(process, mounts, workspace, reaches_hosts=settings.network == "open"):
+        return f"the container is not closed: {gap}"
+    if settings.memory and not has_memory_limit(process):
+        return _NO_MEMORY_LIMIT.format(runtime=runtime.name, memory=settings.memory)
+    return ""
+
+
 def _remove_leftovers(runtime: ContainerRuntime) -> None:
     """Remove containers of processes that were killed together with the runtime's client."""
     with suppress(OSError):
@@ -319,4 +334,8 @@ def _remove_leftovers(runtime: ContainerRuntime) -> None:
 _ENDED: Final = (
     "the container of {image} was ended from outside. The next command gets a new one, without what was installed in "
     "the old one or written outside the workspace"
+)
+_NO_MEMORY_LIMIT: Final = (
+    '{runtime} does not enforce `memory = "{memory}"` here, which for an ordinary user needs cgroups v2; remove the '
+    "setting to do without a limit"
 )

@@ -14,6 +14,10 @@ from workbench.risk.paths import within
 from workbench.sandbox.container_runtime import BindMount
 
 _LOOPBACK = "lo"
+_MEMORY_FILES = (("memory", "/memory", "memory.limit_in_bytes"), ("", "", "memory.max"))
+"""For each version of control groups: the controller in the list of a process's groups, where its groups are, and the
+file with the limit."""
+_NO_LIMIT = 1 << 62
 
 
 def what_is_open(process: int, mounts: Sequence[BindMount], workspace: str, *, reaches_hosts: bool) -> str:
@@ -57,3 +61,30 @@ def _has_network(directory: Path) -> bool:
     with suppress(FileNotFoundError):  # without IPv6
         interfaces += [line.split()[-1] for line in (directory / "ipv6_route").read_text().splitlines()]
     return bool(set(interfaces) - {_LOOPBACK})
+
+
+def has_memory_limit(process: int) -> bool:
+    """Return whether the kernel limits the memory of a process's control group; True if that is not known.
+
+    Podman ignores the option for an ordinary user where the system does not hand control groups to users.
+    """
+    try:
+        groups = [line.split(":", 2)[1:] for line in Path(f"/proc/{process}/cgroup").read_text().splitlines()]
+    except OSError:
+        return True
+    for controllers, path in groups:
+        for controller, directory, file in _MEMORY_FILES:
+            if controller in controllers.split(",") and (at := Path(f"/sys/fs/cgroup{directory}{path}")).is_dir():
+                return _is_number(at / file)
+    return True
+
+
+def _is_number(file: Path) -> bool:
+    """Return whether a file has a number below that which version 1 of control groups has for no limit."""
+    try:
+        text = file.read_text().strip()
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return text.isdigit() and int(text) < _NO_LIMIT

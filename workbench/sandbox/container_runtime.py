@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from typing import Final
 
 from workbench.config.container_settings import RUNTIMES
 from workbench.errors import UsageError, WorkbenchError
-from workbench.processes.spawn import find_program, run
+from workbench.processes.spawn import ROOT, find_program, run
 from workbench.processes.sweep import pid_namespace
 from workbench.text import first_line, visible
 
@@ -123,6 +124,8 @@ class ContainerRuntime:
         network = [] if reaches_hosts else ["--network", "none"]
         ignored = build.file.with_name(f"{build.file.name}.dockerignore")
         more = ["--ignorefile", str(ignored)] if self.is_podman and ignored.is_file() else []
+        # Without it, docker leaves the container of a step that failed.
+        more.append("--force-rm")
         args = [f"--build-arg={name}={value}" for name, value in build.args.items()]
         target = [f"--target={build.target}"] if build.target else []
         return [self.program, "build", *network, *more, *args, *target, "-f", "-", "-t", image, str(build.context)]
@@ -162,6 +165,21 @@ class ContainerRuntime:
         user_option = ["--user", user or f"{os.getuid()}:{os.getgid()}"]
         return [self.program, "exec", *user_option, *passed, "--workdir", directory, name, *argv]
 
+    def beside_command(self, directory: str, argv: Sequence[str], *, name: str, image: str, label: str) -> list[str]:
+        """Return the command that runs a program of this machine in the network of a container, in a directory.
+
+        The program sees the directories of this machine that it and Python are in, read-only; what runs in the
+        container sees nothing of it.
+        """
+        paths = (directory, ROOT, sys.executable, sys.base_prefix, "/usr", "/lib", "/lib64")
+        tops = sorted({f"/{Path(path).parts[1]}" for path in paths})
+        mounts = [BindMount(os.path.realpath(each), each, False).option for each in tops if Path(each).exists()]
+        limits = ["--security-opt", "no-new-privileges", "--cap-drop", "ALL", "--user", f"{os.getuid()}:{os.getgid()}"]
+        fixed = ["--rm", "--pull", "never", "--network", f"container:{name}", "--label", label, *limits]
+        mount_words = [word for each in mounts for word in ("--mount", each)]
+        at = ["--workdir", directory, "--entrypoint", argv[0]]
+        return [self.program, "run", *fixed, *mount_words, *at, image, *argv[1:]]
+
     def names(self, label: str) -> list[tuple[str, str]]:
         """Return the name, and the label's value, of each container with a label. Raises OSError."""
         shape = '{{.Names}} {{index .Labels "%s"}}' if self.is_podman else '{{.Names}} {{.Label "%s"}}'
@@ -171,6 +189,8 @@ class ContainerRuntime:
 
     def remove(self, name: str) -> None:
         """Kill and remove a container, if it exists. Raises OSError."""
+        if self.is_podman:  # its `rm` waits 10 s for programs that ignore SIGTERM, as every first process does
+            self._output("kill", name)
         self._output("rm", "-f", name)
 
     def _output(self, *words: str, timeout: float = _SECONDS) -> tuple[int, str, str]:

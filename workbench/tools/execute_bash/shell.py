@@ -19,7 +19,7 @@ from workbench.processes.launch import Launcher, ProgramStart
 from workbench.processes.leftovers import SHELL_FILE
 from workbench.processes.shell_environment import shell_environment
 from workbench.processes.spawn import find_program
-from workbench.processes.sweep import sweep
+from workbench.processes.sweep import sweep, sweep_containers
 from workbench.tools.execute_bash import rc
 from workbench.tools.execute_bash.prompt import FIRST_PROMPT, Hint, Mark, PromptDetector
 from workbench.tools.execute_bash.stream import OutputText, Stream
@@ -238,6 +238,7 @@ class Shell:
         """End the shell and everything it started; return False if a later `sweep` may be necessary."""
         self._closing = True
         if self.terminal.is_containers:  # its processes are not the supervisor's descendants
+            sweep_containers((self.nonce,))
             sweep((self.nonce,))
         self.terminal.guard.hang_up()
         self._reader.join()
