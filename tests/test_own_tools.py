@@ -19,7 +19,7 @@ from mcp import types as mcp_types
 from pydantic import TypeAdapter
 
 from tests.sandbox import Sandbox, bash, finish
-from workbench.client.engine_client import EngineConnection
+from workbench.client.engine_connection import EngineConnection
 from workbench.config.settings import Settings
 from workbench.engine.launch import Launch
 from workbench.errors import UsageError

@@ -21,7 +21,8 @@ from tests.e2e.test_socket_peers import ATTACK, WAYS
 from tests.sandbox import Sandbox, bash, wait_for
 from workbench.batch.attempt_files import running_data
 from workbench.client.client import Disconnected
-from workbench.client.engine_client import EngineClient, EngineConnection
+from workbench.client.engine_client import EngineClient
+from workbench.client.engine_connection import EngineConnection
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.engine.launch import EngineRefused, Launch

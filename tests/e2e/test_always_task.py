@@ -12,7 +12,7 @@ from tests.engine.test_engine import ID, log
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Called, Turn, bash, finish
 from tests.sandbox import Sandbox
-from workbench.client.engine_client import EngineConnection
+from workbench.client.engine_connection import EngineConnection
 from workbench.config.settings import Settings
 from workbench.engine.launch import Launch
 from workbench.protocol.commands import AllowAlways, Command, Decide, SendMessage

@@ -6,7 +6,7 @@ import json
 import subprocess
 
 from tests.sandbox import Sandbox, bash, finish, wait_for
-from workbench.client.engine_client import EngineConnection
+from workbench.client.engine_connection import EngineConnection
 from workbench.config.settings import Settings
 from workbench.engine.launch import Launch
 from workbench.protocol.commands import SendMessage

@@ -21,7 +21,7 @@ from tests.engine.test_engine import launch
 from tests.sandbox import Sandbox, bash, finish, wait_for
 from tests.terminal.terminal import Terminal
 from tests.tools.shells import Bash
-from workbench.client.engine_client import EngineConnection
+from workbench.client.engine_connection import EngineConnection
 from workbench.engine import sockets
 from workbench.engine.sockets import is_of_an_agent, is_screen
 from workbench.processes.descendants import mark_level

@@ -6,7 +6,7 @@ import pytest
 
 from tests.engine.test_engine import launch, log, receive_until, refusal
 from tests.sandbox import Sandbox, bash, finish
-from workbench.client.engine_client import EngineConnection
+from workbench.client.engine_connection import EngineConnection
 from workbench.protocol.commands import AllowAlways, SendMessage
 from workbench.protocol.events import ActionAssessed, ActionDecided, RunEnded, SettingsChanged
 from workbench.rules.rule_files import read_rules

@@ -17,7 +17,8 @@ import psutil
 import pytest
 
 from tests.sandbox import Sandbox, bash, finish, wait_for
-from workbench.client.engine_client import EngineClient, EngineConnection, EngineGone
+from workbench.client.engine_client import EngineClient
+from workbench.client.engine_connection import EngineConnection, EngineGone
 from workbench.config.settings import Settings
 from workbench.engine.launch import EngineRefused, Launch
 from workbench.engine.sockets import connect

@@ -8,7 +8,7 @@ import pytest
 
 from tests.engine.test_engine import ID, receive_until, refusal
 from tests.sandbox import Sandbox, bash, finish
-from workbench.client.engine_client import EngineConnection
+from workbench.client.engine_connection import EngineConnection
 from workbench.config.settings import Settings
 from workbench.engine.launch import Launch
 from workbench.protocol.commands import AllowWriting, Decide, Message, RunUserCommand, SendMessage

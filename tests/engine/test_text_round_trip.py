@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from tests.engine.test_engine import launch
 from tests.sandbox import Sandbox, finish
 from workbench.client.client import Disconnected
-from workbench.client.engine_client import EngineClient, EngineConnection
+from workbench.client.engine_client import EngineClient
+from workbench.client.engine_connection import EngineConnection
 from workbench.protocol import commands as wire
 from workbench.protocol import events as ev
 from workbench.protocol import live

@@ -9,7 +9,7 @@ from tests.mcp.test_resources import listed
 from tests.sandbox import wait_for
 from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.fake_client import FakeClient
-from workbench.client.engine_client import EngineConnection
+from workbench.client.engine_connection import EngineConnection
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.engine.launch import Launch

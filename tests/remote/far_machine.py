@@ -169,6 +169,7 @@ StrictHostKeyChecking yes
 
 
 def _start_sshd(user: Sandbox, directory: Path, programs: Path, port: int) -> subprocess.Popen[bytes]:
+    """Start the server; the shell that it starts reads the files of the user's home there, not of the home here."""
     _write_login(user, directory, programs)
     (directory / "sshd_config").write_text(
         f"""Port {port}
@@ -182,6 +183,7 @@ PasswordAuthentication no
 KbdInteractiveAuthentication no
 PermitRootLogin yes
 ForceCommand {directory}/login
+SetEnv HOME={user.home}
 LogLevel ERROR
 """
     )

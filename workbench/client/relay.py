@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from workbench.client.engine_client import EngineConnection
+from workbench.client.engine_connection import EngineConnection
 from workbench.config.locations import Locations, private_directory
 from workbench.config.modes import MODE_NAMES
 from workbench.config.setting_kinds import declared

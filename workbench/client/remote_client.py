@@ -22,7 +22,8 @@ from workbench.client.client import (
     Incoming,
     Reconnected,
 )
-from workbench.client.engine_client import EngineGone, Inbox
+from workbench.client.engine_client import Inbox
+from workbench.client.engine_connection import EngineGone
 from workbench.client.log_reader import read_history
 from workbench.client.ssh import SshFailed, SshLink, open_link
 from workbench.client.ssh_url import SshUrl

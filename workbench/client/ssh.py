@@ -16,7 +16,7 @@ from typing import IO
 import msgspec
 
 from workbench import __version__
-from workbench.client.engine_client import EngineConnection
+from workbench.client.engine_connection import EngineConnection
 from workbench.client.ssh_url import SshUrl
 from workbench.errors import WorkbenchError
 from workbench.processes.spawn import find_program, start

@@ -15,51 +15,33 @@ from workbench.view.notices import READ_ONLY
 from workbench.view.state import SessionState
 
 if TYPE_CHECKING:
+    from workbench.client.ssh_url import SshUrl
     from workbench.tui.app import WorkbenchApp
+    from workbench.view.git_proposals import GitProposal
     from workbench.view.worktrees import Worktree
+
+_COLUMNS = 80
 
 
 async def propose_commit(app: WorkbenchApp) -> None:
     """Put the command that commits what is staged, or else the session's changes, into the prompt, where the user can
     edit and send it.
     """
-    from workbench.view.commit_message import (
-        MOST_FILES,
-        commit_command,
-        staged_commit_command,
-        text_at_head,
-        uncommitted,
-    )
-    from workbench.view.review.staging import staged_names
+    from workbench.view.git_proposals import commit_proposal, committable
 
     state, workspace = app.state, app.session.workspace
     try:
-        staged_files, submodules = await in_daemon(lambda: staged_names(workspace))
-        staged = [*staged_files, *submodules]
-        files = staged or await in_daemon(lambda: uncommitted(workspace, list(state.changes)))
-        committed = await in_daemon(lambda: text_at_head(workspace)) if files else {}
+        what = await in_daemon(lambda: committable(workspace, list(state.changes)))
     except WorkbenchError as error:
         app.notify(visible(str(error)), severity="warning", markup=False)
         return
-    if not files:
-        app.notify("This session has no uncommitted changes", severity="warning", markup=False)
-        return
-    propose = staged_commit_command if staged else commit_command
-    chosen = staged or files[:MOST_FILES]
-    line = propose(state, chosen, committed, has_trailers=app.settings.commit_trailers)
-    if not _propose(app, state, line):
-        return
-    if staged:
-        counts = [counted(len(staged_files), "file")] if staged_files else []
-        counts += [counted(len(submodules), "submodule")] if submodules else []
-        app.notify(f"This commits exactly what is staged, in {' and '.join(counts)}", markup=False)
-    elif len(files) > MOST_FILES:
-        app.notify(f"{MOST_FILES} of {len(files)} files; /commit again for the others", markup=False)
+    _propose(app, state, commit_proposal(state, what, has_trailers=app.settings.commit_trailers))
 
 
 async def propose_pull_request(app: WorkbenchApp) -> None:
     """Put the command that opens a pull request into the prompt, where the user can edit and send it."""
-    from workbench.view.pull_request import checked_out, opener, pull_request_command
+    from workbench.view.git_proposals import pull_request_proposal
+    from workbench.view.pull_request import checked_out
 
     state, workspace = app.state, app.session.workspace
     try:
@@ -67,24 +49,42 @@ async def propose_pull_request(app: WorkbenchApp) -> None:
     except WorkbenchError as error:
         app.notify(visible(str(error)), severity="warning", markup=False)
         return
-    program = opener(os.environ)
-    line = pull_request_command(state, branch, program, has_trailers=app.settings.commit_trailers)
-    if _propose(app, state, line) and not program:
-        app.notify("Neither gh nor glab is installed: this pushes the branch alone", markup=False)
+    _propose(app, state, pull_request_proposal(state, branch, os.environ, has_trailers=app.settings.commit_trailers))
 
 
-def _propose(app: WorkbenchApp, state: SessionState, line: str) -> bool:
-    """Put a line into the prompt and return True, unless the prompt has text or another session is shown by now."""
+async def propose_there(app: WorkbenchApp, url: SshUrl, name: str) -> None:
+    """Put the command that `ohw` on another machine proposes for the session into the prompt; its git is asked."""
+    import msgspec
+
+    from workbench.client.ssh import output_there
+    from workbench.view.git_proposals import GitProposal
+
+    state, machine = app.state, visible(app.session.machine, lines=False)
+    app.notify(f"Asking git on {machine}", timeout=2, markup=False)
+    try:
+        output = await in_daemon(lambda: output_there(url, ("proposal", name, state.session_id), columns=_COLUMNS))
+        proposal = msgspec.json.decode(output, type=GitProposal)
+    except WorkbenchError as error:
+        app.notify(visible(str(error)).removeprefix("ohw: "), severity="warning", markup=False)
+    except ValueError:
+        app.notify(f"{machine} answers something else than a command", severity="warning", markup=False)
+    else:
+        _propose(app, state, proposal)
+
+
+def _propose(app: WorkbenchApp, state: SessionState, proposal: GitProposal) -> None:
+    """Put a line into the prompt, unless the prompt has text or another session is shown by now."""
     from workbench.tui.widgets.prompt import Prompt
 
     if app.state is not state:
-        return False  # another session is shown by now
+        return  # another session is shown by now
     prompt = app.switcher.main.query_one(Prompt)
     if prompt.text.strip():
         app.notify("The prompt has text; send or clear it first", severity="warning", markup=False)
-        return False
-    prompt.restore_text(line)
-    return True
+        return
+    prompt.restore_text(proposal.line)
+    if proposal.notice:
+        app.notify(proposal.notice, markup=False)
 
 
 def open_worktrees(app: WorkbenchApp, name: str) -> None:

@@ -9,6 +9,7 @@ from textual.content import Content
 from workbench.client.ssh import SshFailed, output_there
 from workbench.client.threads import in_daemon
 from workbench.text import visible
+from workbench.tui.git_pages import propose_there
 from workbench.tui.screens.pager import PagerScreen
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ _COMMANDS: Final = {
     "trust": ("Trusted directories", "trust"),
 }
 """The title of each page, and the command of `ohw` that prints it."""
+_PROPOSALS: Final = frozenset(("commit", "pr"))
 _MARGIN = 4
 """Columns of the pager beside its text."""
 
@@ -31,6 +33,9 @@ _MARGIN = 4
 def open_remote_page(app: WorkbenchApp, url: SshUrl, name: str, argument: str) -> None:
     """Show the page of that name once the other machine has sent it; notify if it has none, or does not answer."""
     machine = visible(app.session.machine, lines=False)
+    if name in _PROPOSALS:
+        app.run_worker(propose_there(app, url, name))
+        return
     if name not in _COMMANDS:
         app.notify(f"/{name} needs the files of {machine}; use ohw there", severity="warning", markup=False)
         return
