@@ -47,6 +47,7 @@ def fill(directory: Path) -> None:
 def code_archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The files of an image with a project in /testbed, which has links out of it."""
     tree = tmp_path_factory.mktemp("image")
+    tree.chmod(0o755)  # it becomes the root directory, also for users other than root
     for each in ("bin", "etc", "root", "tmp"):
         (tree / each).mkdir()
     (tree / "etc/passwd").write_text("root:x:0:0::/root:/bin/sh\n")

@@ -28,6 +28,7 @@ def git(directory: Path, *words: str) -> None:
 def testbed(podman: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Yield the code of an image that has it in /testbed, as those of SWE-bench have."""
     tree = tmp_path_factory.mktemp("image")
+    tree.chmod(0o755)  # it becomes the root directory, also for users other than root
     for each in ("bin", "etc", "root", "tmp", "testbed"):
         (tree / each).mkdir()
     (tree / "etc/passwd").write_text("root:x:0:0::/root:/bin/sh\n")

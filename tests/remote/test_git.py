@@ -54,7 +54,7 @@ def test_exactly_what_is_staged_there_is_proposed(far: FarMachine):
         answer(terminal)
         terminal.wait_for("✓ Finished")
         send(terminal, "/commit")
-        terminal.wait_for("This commits exactly what is staged, in 1 file")
+        assert " add -A" not in terminal.wait_for("This commits exactly what is staged, in 1 file")
 
 
 def test_a_branch_is_pushed_and_its_request_opened_by_the_programs_there(far: FarMachine, tmp_path: Path):
@@ -83,4 +83,4 @@ def test_what_makes_a_request_impossible_there_is_said(far: FarMachine):
         send(terminal, "Second")
         terminal.wait_for("✓ Finished")
         send(terminal, "/pr")
-        terminal.wait_for("/pr needs a branch, and none is checked out")
+        assert "git push" not in terminal.wait_for("/pr needs a branch, and none is checked out")

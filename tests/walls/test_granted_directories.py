@@ -32,6 +32,7 @@ from workbench.tools.execute_ipython_cell.definition import (
     ExecuteIPythonCellObservation,
     IPythonTool,
 )
+from workbench.tools.granted_changes import MOST_FILES
 
 pytestmark = [
     pytest.mark.confined,
@@ -99,6 +100,34 @@ def test_what_a_rule_names_is_written_from_the_next_command_on(shell: BashTool, 
     assert after.exit_code == 0
     assert f"besides the workspace: {notes}" in after.text
     assert (notes / "one").read_text() == "text\n"
+
+
+def test_the_result_names_what_a_command_changed_there(shell: BashTool, notes: Path, rules: list[Rule]):
+    for name in ("kept", "edited", "gone"):
+        (notes / name).write_text("text")
+    (notes / ".git").mkdir()
+    rules.append(granting(notes))
+    done = bash(
+        shell, f"cd {notes}; mkdir new; echo x > new/one; echo y >> edited; rm gone; cat kept; echo z > .git/own"
+    )
+    assert f"while this ran: changed {notes}/edited, deleted {notes}/gone, created {notes}/new/one]" in done.text
+    assert "while this ran" not in bash(shell, "cat kept; echo in the workspace > $OLDPWD/file").text
+    (notes / "between").write_text("of the user")
+    late = bash(shell, "read line; echo $line > late", timeout=0.3)
+    assert "while this ran" not in late.text
+    assert f"while this ran: created {notes}/late]" in bash(shell, "on", is_input=True).text
+
+
+def test_the_result_names_ten_of_many_changes_there(shell: BashTool, notes: Path, rules: list[Rule]):
+    rules.append(granting(notes))
+    assert bash(shell, f"cd {notes}; touch $(seq 101 113)").text.count(f"created {notes}/1") == 10
+    assert "and 13 more]" in bash(shell, "rm *; touch $(seq 201 210)").text
+
+
+def test_a_directory_with_too_many_files_is_not_compared(shell: BashTool, notes: Path, rules: list[Rule]):
+    rules.append(granting(notes))
+    bash(shell, f"cd {notes}; touch $(seq {MOST_FILES + 1})", timeout=60)
+    assert "while this ran" not in bash(shell, "touch one-more").text
 
 
 def test_a_shell_keeps_its_directory_and_its_state_until_what_is_granted_changes(
@@ -186,6 +215,7 @@ def test_an_interpreter_ends_only_when_something_is_granted_no_longer(
         rules.append(granting(notes))
         before = run(f"print(x)\n{write}")
         allowed = run(write, restart=True)
+        assert f"while this ran: created {notes}/one]" in allowed.text
         rules.clear()
         after = run(write)
     finally:

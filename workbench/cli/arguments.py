@@ -34,18 +34,8 @@ _ALMOST = 0.8
 _WITH_VALUE = frozenset(
     (
         *("--workspace", "--home", "--tool", "--path", "--env", "--header", "--type", "--format", "--check", "--from"),
-        *(
-            "--prompt",
-            "--container-copy",
-            "--patch",
-            "--host",
-            "--port",
-            "--attempts",
-            "--attempt",
-            "--models",
-            "--scheduler",
-        ),
-        *("--max-parallel", "--rate", "--retry", "--output", "-o", "--setup", "--minutes", "--wait"),
+        *("--prompt", "--container-copy", "--patch", "--host", "--port", "--attempts", "--attempt", "--models"),
+        *("--scheduler", "--max-parallel", "--rate", "--retry", "--output", "-o", "--setup", "--minutes", "--wait"),
     )
 )
 """Options that take a value, besides the flags of settings."""

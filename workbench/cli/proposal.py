@@ -22,6 +22,6 @@ def proposal(arguments: Namespace) -> int:
     state = SessionState(session_id=arguments.id, workspace=str(workspace))
     if file.exists() and not has_no_event(file):
         state = state_of(file)
-    made = proposal_of(state, arguments.name, workspace, os.environ, has_trailers=settings.commit_trailers)
-    print_line(msgspec.json.encode(made).decode())
+    proposed = proposal_of(state, arguments.name, workspace, os.environ, has_trailers=settings.commit_trailers)
+    print_line(msgspec.json.encode(proposed).decode())
     return 0

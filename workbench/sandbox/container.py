@@ -15,7 +15,6 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
@@ -257,13 +256,10 @@ class Container:
             client.wait()
             return failure_of(output, self.image)
         self._first_pid = first_process(self._name)
-        workspace = str(self._boundary.workspace.resolve())
-        if self._first_pid and (fault := _fault(self._first_pid, mounts, workspace, self._settings, self._runtime)):
+        if fault := _fault(self._first_pid, mounts, self._boundary, self._settings, self._runtime):
             return fault
-        if self.network is not None and self._first_pid:
-            ours = {"name": self._name, "image": self._image.name, "label": f"{LABEL}={mark()}"}
-            beside = None if self._runtime.is_podman else partial(self._runtime.beside_command, **ours)
-            self.network.serve(self._first_pid, beside)
+        if self.network is not None:
+            self.network.serve(self._first_pid, self._runtime.beside(self._name, self._image.name, f"{LABEL}={mark()}"))
         return ""
 
     def _show(self, output: str) -> None:
@@ -313,9 +309,16 @@ class Container:
 
 
 def _fault(
-    process: int, mounts: Sequence[BindMount], workspace: str, settings: ContainerSettings, runtime: ContainerRuntime
+    process: int,
+    mounts: Sequence[BindMount],
+    boundary: Boundary,
+    settings: ContainerSettings,
+    runtime: ContainerRuntime,
 ) -> str:
-    """Return why a container that runs may not be used; empty if it may. `process` is its first one."""
+    """Return why a container that runs may not be used; empty if it may, or if its first `process` is not known (0)."""
+    if not process:
+        return ""
+    workspace = str(boundary.workspace.resolve())
     if gap := what_is_open(process, mounts, workspace, reaches_hosts=settings.network == "open"):
         return f"the container is not closed: {gap}"
     if settings.memory and not has_memory_limit(process):

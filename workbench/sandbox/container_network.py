@@ -76,12 +76,13 @@ class ContainerNetwork:
         return self._listener is not None
 
     def serve(self, process: int, beside: Callable[[str, Sequence[str]], Sequence[str]] | None = None) -> None:
-        """Serve the proxy in the network namespace of a process in the container. Raises OSError.
+        """Serve the proxy in the network namespace of a process in the container; 0 if it is not known. Raises OSError.
 
         `beside` is for a runtime whose namespaces an ordinary user cannot enter: it returns the command by which the
         runtime itself runs one of our programs there, given the program's directory and its command.
         """
-        if not self._serve_from(_entered(process)) and beside is not None:
+        is_served = process != 0 and self._serve_from(_entered(process))
+        if not is_served and beside is not None:
             self._serve_from(_run_beside(beside))
 
     def _serve_from(self, ancillary: Sequence[tuple[int, int, bytes]]) -> bool:

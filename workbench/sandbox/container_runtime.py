@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -165,6 +166,14 @@ class ContainerRuntime:
         user_option = ["--user", user or f"{os.getuid()}:{os.getgid()}"]
         return [self.program, "exec", *user_option, *passed, "--workdir", directory, name, *argv]
 
+    def beside(self, name: str, image: str, label: str) -> Callable[[str, Sequence[str]], list[str]] | None:
+        """Return what returns the command that runs a program of this machine in a directory, in the network of a
+        container; None for podman, whose users can enter that by themselves, and where containers run in a virtual
+        machine.
+        """
+        is_needed = not self.is_podman and sys.platform == "linux"
+        return partial(self.beside_command, name=name, image=image, label=label) if is_needed else None
+
     def beside_command(self, directory: str, argv: Sequence[str], *, name: str, image: str, label: str) -> list[str]:
         """Return the command that runs a program of this machine in the network of a container, in a directory.
 
@@ -174,7 +183,7 @@ class ContainerRuntime:
         paths = (directory, ROOT, sys.executable, sys.base_prefix, "/usr", "/lib", "/lib64")
         tops = sorted({f"/{Path(path).parts[1]}" for path in paths})
         mounts = [BindMount(os.path.realpath(each), each, False).option for each in tops if Path(each).exists()]
-        limits = ["--security-opt", "no-new-privileges", "--cap-drop", "ALL", "--user", f"{os.getuid()}:{os.getgid()}"]
+        limits = ["--security-opt", "no-new-privileges", "--cap-drop", "ALL", *self.user_options("")]
         fixed = ["--rm", "--pull", "never", "--network", f"container:{name}", "--label", label, *limits]
         mount_words = [word for each in mounts for word in ("--mount", each)]
         at = ["--workdir", directory, "--entrypoint", argv[0]]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from workbench.processes.launch import Launcher
 from workbench.text import visible
+from workbench.tools.granted_changes import GrantedChanges
 
 BEYOND_FOR_CODE = (
     "[The code runs in a sandbox that lets it write only $TMPDIR and, unless it is read-only, the workspace and "
@@ -22,17 +23,22 @@ class SandboxWatch:
         self._sandbox = sandbox
         self._program = program
         self._began = time.monotonic()
+        self._changes = GrantedChanges(sandbox.granted if sandbox is not None else ())
 
     def is_held(self) -> bool:
         """Return whether the user is deciding on a host that the program wants; that time does not count."""
         return self._sandbox is not None and self._sandbox.is_waiting(self._program)
 
     def notes(self, output: str, hint: str, *, has_failed: bool) -> list[str]:
-        """Return what the sandbox refused in this run; `hint` says what to do about files outside the workspace."""
+        """Return what the sandbox refused in this run, and what changed in directories that the user granted.
+
+        `hint` says what to do about files outside the workspace.
+        """
         if self._sandbox is None or not self._sandbox.holds:
             return []
         refused = self._sandbox.refused_since(self._program, self._began)
-        return sandbox_notes(output, refused, hint, denial=denial(self._sandbox) if has_failed else "")
+        notes = sandbox_notes(output, refused, hint, denial=denial(self._sandbox) if has_failed else "")
+        return [*notes, *self._changes.notes()]
 
 
 def denial(sandbox: Launcher) -> str:

@@ -7,6 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from workbench.client.threads import in_daemon
 from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
@@ -54,8 +56,6 @@ async def propose_pull_request(app: WorkbenchApp) -> None:
 
 async def propose_there(app: WorkbenchApp, url: SshUrl, name: str) -> None:
     """Put the command that `ohw` on another machine proposes for the session into the prompt; its git is asked."""
-    import msgspec
-
     from workbench.client.ssh import output_there
     from workbench.view.git_proposals import GitProposal
 

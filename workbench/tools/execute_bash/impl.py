@@ -128,7 +128,7 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
         background = shell.collect_background()
         if background:
             lead += [messages.BACKGROUND, background.text.rstrip("\n"), messages.BACKGROUND_END]
-        shell.run(action.command)
+        self.shells.run(shell, action.command)
         self._command = action.command
         return self._watch(shell, action, lead)
 

@@ -19,6 +19,7 @@ from workbench.processes.sweep import sweep, sweep_later
 from workbench.tools.execute_bash import OUTPUTS, messages
 from workbench.tools.execute_bash.definition import CmdOutputMetadata
 from workbench.tools.execute_bash.shell import Shell, ShellError
+from workbench.tools.granted_changes import GrantedChanges
 from workbench.tools.sandbox_notes import denial, sandbox_notes
 
 
@@ -210,6 +211,7 @@ class ShellChoice:
         self._usual = self.chosen = Shells(directory, state_dir, hidden, sandbox)
         self._open = functools.partial(Shells, state_dir=state_dir, hidden=hidden)
         self._sandbox = sandbox
+        self._changes = GrantedChanges(())
 
     @property
     def is_outside(self) -> bool:
@@ -262,8 +264,16 @@ class ShellChoice:
         """Return whether the user is deciding on a host that a command wants."""
         return self._sandbox is not None and self._sandbox.is_waiting("bash")
 
+    def run(self, shell: Shell, command: str) -> None:
+        """Start a command in the shell; `notes` names what it changes in directories that the user granted."""
+        is_confined = self._sandbox is not None and not self.is_outside
+        self._changes = GrantedChanges(self._sandbox.granted if self._sandbox and is_confined else ())
+        shell.run(command)
+
     def notes(self, output: str, code: int) -> list[str]:
-        """Return lines about what the sandbox refused to the command that has ended."""
+        """Return lines about what the sandbox refused to the command that has ended, and what it changed in granted
+        directories.
+        """
         shell = self.chosen.current
         if self._sandbox is None or self.is_outside or shell is None or not self._sandbox.holds:
             return []
@@ -271,7 +281,8 @@ class ShellChoice:
         in_container = shell.terminal.is_containers
         reported = denial(self._sandbox) if code != 0 and not in_container else ""
         wall = "container" if in_container else "sandbox"
-        return sandbox_notes(output, refused, messages.BEYOND_SANDBOX, denial=reported, wall=wall)
+        notes = sandbox_notes(output, refused, messages.BEYOND_SANDBOX, denial=reported, wall=wall)
+        return [*notes, *self._changes.notes()]
 
     def close(self) -> None:
         """End all shells, and delete their private files."""
