@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import itertools
 import os
+import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import certifi
 import psutil
@@ -40,6 +44,8 @@ _NO_KEYRING = "keyring.backends.fail.Keyring"
 """Settings with which no test reads or writes the keyring of the user who runs the tests."""
 _LONGEST_ID = 80
 _ENVIRONMENT = pytest.StashKey[dict[str, str]]()
+_NUMBERS: Mapping[str, Iterator[int]] = defaultdict(itertools.count)
+_is_confined = False
 _UNWANTED = {"PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "COLUMNS", "LINES"}
 """Variables that do not apply to a user: their Python keeps compiled files, and their terminal reports its own size."""
 
@@ -87,25 +93,46 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 @pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A new directory, as pytest's own, which would read the names of all earlier ones to find the next number."""
+    name = re.sub(r"\W", "_", request.node.name)[:29]
+    return tmp_path_factory.mktemp(f"{name}_{next(_NUMBERS[name])}", numbered=False)
+
+
+@pytest.fixture
 def sandbox(tmp_path: Path) -> Iterator[Sandbox]:
     home, project = tmp_path / "home", tmp_path / "project"
     home.mkdir()
     project.mkdir()
     runtime = Path(tempfile.mkdtemp(prefix="ohw-test-", dir="/tmp"))  # a socket's name must be short
     sandbox = Sandbox(home, project, _environment(home, runtime))
+    earlier = frozenset(psutil.pids())
     yield sandbox
-    for process in sandbox.processes():
+    for process in sandbox.processes(without=earlier):
         with contextlib.suppress(psutil.Error):
             process.kill()
     shutil.rmtree(runtime, ignore_errors=True)
 
 
-@pytest.fixture(autouse=True)
-def unconfined(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="session", autouse=True)
+def _unconfined() -> Iterator[None]:
     """Sessions in the process of a test have no sandbox, unless it is marked `confined`: its proof takes 0.2 s."""
-    if request.node.get_closest_marker("confined") is None:
-        initialize = SessionSandbox.__init__
-        monkeypatch.setattr(SessionSandbox, "__init__", lambda self, kind, *more: initialize(self, "off", *more))
+    initialize = SessionSandbox.__init__
+
+    def initialize_as_marked(self: SessionSandbox, kind: Any, *more: Any) -> None:
+        initialize(self, kind if _is_confined else "off", *more)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SessionSandbox, "__init__", initialize_as_marked)
+        yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Note whether the sessions of the test have a sandbox."""
+    global _is_confined
+    _is_confined = item.get_closest_marker("confined") is not None
+    return (yield)
 
 
 @pytest.fixture

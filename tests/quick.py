@@ -50,7 +50,7 @@ AREAS = (
 )
 """Directories and modules below `tests`; a new test in one of them is quick from its first run."""
 _TESTS = Path(__file__).parent
-_QUICK = tuple(_TESTS / area for area in AREAS)
+_QUICK = frozenset(_TESTS / area for area in AREAS)
 _STARTS = {
     "os.exec",
     "os.fork",
@@ -83,17 +83,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _is_quick(item: pytest.Item) -> bool:
     function = getattr(item, "function", None)
+    return _has_quick_tests(item.path) and not _is_coroutine(function) and item.get_closest_marker("starts") is None
+
+
+@functools.cache  # cached, because most functions are the tests of many parameters
+def _is_coroutine(function: Any) -> bool:
     function = getattr(getattr(function, "hypothesis", None), "inner_test", function)
-    return (
-        _has_quick_tests(item.path)
-        and not inspect.iscoroutinefunction(function)
-        and item.get_closest_marker("starts") is None
-    )
+    return inspect.iscoroutinefunction(function)
 
 
 @functools.cache  # cached, because there are 400 modules with 18,000 tests
 def _has_quick_tests(path: Path) -> bool:
-    return any(path.is_relative_to(area) for area in _QUICK) and not path.name.startswith("test_pictures_")
+    return not path.name.startswith("test_pictures_") and not _QUICK.isdisjoint((path, *path.parents))
 
 
 @pytest.hookimpl(wrapper=True)

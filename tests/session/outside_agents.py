@@ -26,11 +26,17 @@ class OutsidePlace(Place):
     def heard(self) -> dict[str, Any]:
         return {**super().heard, "has_user": True}
 
-    def play(self, *turns: list[dict[str, Any]], mode: str = "high", **settings: Any) -> None:
+    def play(
+        self,
+        *turns: list[dict[str, Any]],
+        mode: str = "high",
+        agent: str = tests.fakes.acp_agent.__file__,
+        **settings: Any,
+    ) -> None:
         """Start the session; without a sandbox, so its first question is whether the program may start."""
         script = self.directory.parent / "turns.json"
         script.write_text(json.dumps(turns))
-        self.run_program(sys.executable, tests.fakes.acp_agent.__file__, str(script), mode=mode, **settings)
+        self.run_program(sys.executable, agent, str(script), mode=mode, **settings)
 
     def run_program(self, command: str, *args: str, mode: str = "high", **settings: Any) -> None:
         """Start the session, whose sub-agent is this program."""

@@ -7,17 +7,26 @@ import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
 import tests.fakes.acp_agent
+import tests.fakes.acp_package_agent
 from tests.sandbox import Sandbox, bash, command_line, finish, toml, wait_for
 from tests.session.outside_agents import OutsidePlace
 from workbench.acp_client import program
 from workbench.agent.agent_kinds import AgentProgram, agent_kinds
 from workbench.config.settings import Settings
-from workbench.protocol.events import ModelResponded, RunEnded, UserMessage
+from workbench.protocol.events import (
+    ActionDecided,
+    ActionObserved,
+    ActionProposed,
+    ModelResponded,
+    RunEnded,
+    UserMessage,
+)
 from workbench.tools.trust import AGENTS, fingerprint
 
 RULES = ("allow $ touch made", "deny $ touch other")
@@ -70,9 +79,68 @@ def test_final_message_is_the_result_and_all_it_said_planned_and_cost_is_in_its_
     assert place.said("prompt") == [task_text]
     assert "helper, do your part." in task_text
     (offered,) = place.said("initialize")
-    assert offered["fs"] == {"readTextFile": False, "writeTextFile": True}
+    assert offered["fs"] == {"writeTextFile": True}  # without readTextFile, which is false in the protocol then
     assert not offered.get("terminal")
     assert place.said("cwd") == [str(place.directory.resolve())]
+
+
+def every_step(directory: Path, agent: str) -> tuple[list[Any], list[Any]]:
+    """Have an agent play every kind of step that sends a message; return what the session and what the agent got.
+
+    The number of responses depends on time, so their texts are joined and actions are listed without their responses.
+    """
+    directory.mkdir()
+    place = OutsidePlace(directory)
+    steps = [
+        {"think": "Hm."},
+        {"say": "I look."},
+        {"plan": [{"content": "Look", "priority": "high", "status": "completed"}]},
+        {"usage": {"used": 900, "size": 1000, "cost": {"amount": 0.5, "currency": "USD"}}},
+        {"call": {"toolCallId": "c0", "title": "Search", "kind": "search", "rawInput": {"command": "rg x"}}},
+        ended("c0", "3 matches"),
+        ask(kind="edit", content=diff(place.directory / "new.txt", None, "fresh\n")),
+        {"write": write(place.directory / "new.txt", "fresh\n"), "if_allowed": True},
+        ended(),
+        {"read": {"path": str(place.directory / "new.txt")}},
+        {"write": write(place.directory / "other.txt", "no")},
+        ask("c2", options=[]),
+        {"until_canceled": True},
+    ]
+    place.play(
+        steps, mode="medium", agent=agent, table={"env": {"SIGN_IN_WITH": "ITS_KEY", "ITS_KEY": "secret-value-1"}}
+    )
+    place.approve_start()
+    question = place.question_about("str_replace_editor")
+    place.answer(question, "approved")
+    place.answer(place.next_question(question), "rejected")
+    wait_for(lambda: len(place.said("answer")) == 2, "the end of all steps but one")
+    place.opened.session.interrupt()
+    place.join()
+    place.close()
+    (child,) = place.children()
+    log = place.log(child)
+    said = [event for event in log if isinstance(event, ModelResponded)]
+    got = [
+        "".join(each.text for each in said),
+        "".join(each.reasoning for each in said),
+        *((each.tool, each.arguments) for each in log if isinstance(each, ActionProposed)),
+        *((each.verdict, each.by) for each in log if isinstance(each, ActionDecided)),
+        *(each.observation["content"] for each in log if isinstance(each, ActionObserved)),
+    ]
+    text = json.dumps([got, list(map(json.loads, place.heard_file.read_text().splitlines()))])
+    return tuple(json.loads(text.replace(str(directory), "").replace(agent, "AGENT")))
+
+
+def test_session_is_the_same_as_with_an_agent_that_uses_the_package_of_the_protocol(tmp_path):
+    got, heard = every_step(tmp_path / "one", tests.fakes.acp_agent.__file__)
+    package_got, package_heard = every_step(tmp_path / "two", tests.fakes.acp_package_agent.__file__)
+    assert [next(iter(each)) for each in heard] == [
+        *("initialize", "authenticate", "cwd", "prompt", "answer", "written", "read", "refused", "answer", "cancel")
+    ]
+    assert heard[0].pop("initialize")["fs"].items() <= package_heard[0].pop("initialize")["fs"].items()  # with defaults
+    assert heard == package_heard
+    assert got == package_got
+    assert got[:2] == ["I look.", "Hm."]
 
 
 def test_call_that_it_did_not_ask_about_is_on_the_timeline_with_its_result(place):
