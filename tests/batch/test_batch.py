@@ -63,7 +63,7 @@ def test_one_command_runs_sixty_tasks_on_this_machine(sandbox: Sandbox, model: s
 
 
 def test_each_task_ends_once_though_workers_and_the_client_are_killed(sandbox: Sandbox, model: str, tmp_path: Path):
-    tasks = write_tasks(sandbox, *(task(number, setup="sleep 0.2") for number in range(36)))
+    tasks = write_tasks(sandbox, *(task(number, setup="sleep 0.2") for number in range(60)))
     with dask_cluster(sandbox, tmp_path, 2) as cluster:
         run = ["-o", "run", "--model", model, "--scheduler", cluster.url]
         is_over, killed = threading.Event(), []
@@ -95,7 +95,7 @@ def test_each_task_ends_once_though_workers_and_the_client_are_killed(sandbox: S
         assert done.returncode == 0, [line for line in done.stdout.splitlines() if "✓" not in line] + [done.stderr]
         after = outcomes(sandbox)
         assert [each for each in after.values() if each.state != "solved"] == []
-        assert len(after) == 36
+        assert len(after) == 60
         assert all(after[name] == before[name] for name in before)
         assert sorted(each.stem for each in sessions(sandbox)) == sorted(each.session for each in after.values())
     wait_for(lambda: not sandbox.processes(), "all processes to end")
