@@ -11,15 +11,26 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.batch.runs import DaskCluster, dask_cluster, outcomes, patch_of, run_batch, sessions, write_tasks
+from tests.batch.runs import (
+    DaskCluster,
+    dask_cluster,
+    outcomes,
+    patch_of,
+    run_batch,
+    sessions,
+    start_batch,
+    write_tasks,
+)
 from tests.batch.test_attempts import git
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import bash, finish
-from tests.sandbox import Sandbox
+from tests.sandbox import Sandbox, wait_for
 from tests.system_packages import found_or_installed
 from workbench.batch.attempt import TaskAttempt
 from workbench.batch.portable_settings import portable_settings
+from workbench.batch.run_directory import RunDirectory
 from workbench.batch.task import TaskSpec
+from workbench.batch.watched_run import AttemptStatus, WatchedRun
 from workbench.batch.workspace_archives import (
     archive_needed,
     checked_name,
@@ -101,6 +112,35 @@ def test_worker_on_another_machine_gets_all_it_needs_but_secrets(
     other = tmp_path / "other-home/.local/share/ohw-batch"
     assert other.is_dir()
     assert not [each for each in other.rglob("*") if each.is_file()]
+
+
+@pytest.mark.timeout(200)
+@pytest.mark.parametrize("is_shared", [False, True], ids=["by value", "shared"])
+def test_attempt_on_another_machine_shows_what_it_has_spent_so_far(
+    sandbox: Sandbox, elsewhere: DaskCluster, tmp_path: Path, *, is_shared: bool
+):
+    shared, go, run = tmp_path / "shared", tmp_path / "go", sandbox.project / "run"
+    shared.mkdir()
+    with ModelServer([bash(f"until [ -e {go} ]; do sleep 0.1; done"), finish("Done.")], key=KEY) as server:
+        sandbox.locations.settings_file.parent.mkdir(parents=True)
+        sandbox.locations.settings_file.write_text(f'mode = "high"\n{MODEL.format(server.base_url)}')
+        tasks = write_tasks(sandbox, {"id": "t1", "prompt": "Make it."})
+        more = ["--shared", str(shared)] if is_shared else []
+        arguments = [tasks, "-o", "run", "--model", "house", "--scheduler", elsewhere.url, *more]
+        with start_batch(sandbox, *arguments, HOUSE_KEY=OWN_KEY) as client:
+            wait_for(lambda: (run / "results.sqlite").exists(), "the run")
+            watched = WatchedRun(RunDirectory(run))
+
+            def status() -> AttemptStatus:
+                return next(watched.read().rows[0].statuses)
+
+            wait_for(lambda: status().progress, "the attempt to spend something", 60)
+            seen = status()
+            assert (seen.state, seen.session, seen.progress.steps) == ("running", "", 1)
+            go.touch()
+            client.communicate(timeout=100)
+    assert status().state == "done"
+    assert not list(run.glob("*elsewhere*"))
 
 
 def test_worker_that_does_not_see_the_shared_directory_says_so(sandbox: Sandbox, shop: Path, elsewhere: DaskCluster):

@@ -16,8 +16,9 @@ from typing import Final
 from workbench.batch.answer_wait import AnswerWait
 from workbench.batch.attempt import AttemptOutcome, Ending, TaskAttempt
 from workbench.batch.attempt_files import AttemptFiles, Report, RunContext
+from workbench.batch.attempt_progress import PROGRESS_FILE, ProgressWriter, Spending
 from workbench.batch.attempt_screens import AttemptScreens
-from workbench.batch.attempt_session import AttemptRun, Spending
+from workbench.batch.attempt_session import AttemptRun
 from workbench.batch.commands import CommandRun, run_command
 from workbench.batch.container_commands import command_in, every_host
 from workbench.batch.model_rate import RatedModels, Turns
@@ -163,8 +164,10 @@ class AttemptRunner:
         import_early(settings.profile(self._attempt.model))
         models = RatedModels(settings, self._turns, _VARIABLES)
 
+        progress = ProgressWriter(self._files.path(PROGRESS_FILE), self._spending)
+
         def on_event(event: Event) -> None:
-            self._spending.add(event)
+            progress.on_event(event)
             screens.on_event(event)
 
         listeners: Listeners = {

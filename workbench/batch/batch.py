@@ -23,10 +23,12 @@ from workbench.batch.attempt_files import (
     move_files,
     question_in,
 )
+from workbench.batch.attempt_progress import AttemptProgress
 from workbench.batch.cluster import AttemptName, Cluster, SchedulerTurns, is_lost
 from workbench.batch.progress import RunningAttempt
 from workbench.batch.results import Results
 from workbench.batch.run_directory import RunDirectory
+from workbench.batch.run_progress import RunProgress
 from workbench.batch.workspace_archives import origin_of
 from workbench.batch.workspace_sender import SentArchive, WorkspaceSender
 from workbench.errors import WorkbenchError
@@ -73,12 +75,13 @@ class BatchRun:
         self._shared_context = context
         self._context = msgspec.json.encode(context)
         self._sender = WorkspaceSender(cluster, context)
+        self._progress = RunProgress(directory, cluster, context)
         self._ended: queue.SimpleQueue[_Ended] = queue.SimpleQueue()
         self._is_stopped = threading.Event()
         self.running: dict[str, RunningAttempt] = {}
         """The attempts that were handed out, by their keys."""
         self.cost = earlier_cost
-        """What the attempts of the run have cost so far, in US dollars."""
+        """What the attempts of the run that have ended have cost, in US dollars."""
 
     def run(
         self, attempts: Iterable[TaskAttempt], results: Results, on_outcome: Callable[[AttemptOutcome], None]
@@ -95,6 +98,7 @@ class BatchRun:
         waiting = deque(attempts)
         ended: Sequence[_Ended] = ()
         while waiting or self.running:
+            self._progress.refresh(self.running, at_once=self._max_cost > 0)
             if self._max_cost:  # whether more may start depends on what the ended ones have cost
                 self._collect(ended, results, on_outcome)
                 ended = ()
@@ -104,6 +108,7 @@ class BatchRun:
                 break
             self._collect(ended, results, on_outcome)
             ended = self._next_ended() if waiting or self.running else ()
+        self._progress.forget()
         self._cluster.forget_run(self._context)
         forget_shared_run(self._shared_context)
 
@@ -136,6 +141,10 @@ class BatchRun:
         """Return what a running attempt on this machine asks its user at the moment; empty if it asks nothing."""
         return question_in(self._directory.of_attempt(attempt.key))
 
+    def progress_of(self, attempt: TaskAttempt) -> AttemptProgress | None:
+        """Return what a running attempt has spent so far; None if that is not known."""
+        return self._progress.of(attempt.key)
+
     def stop(self) -> None:
         """Start no more attempts; those that run are finished."""
         self._is_stopped.set()
@@ -147,7 +156,9 @@ class BatchRun:
 
     @property
     def _is_too_expensive(self) -> bool:
-        return 0 < self._max_cost <= self.cost
+        if not self._max_cost:
+            return False
+        return self._max_cost <= self.cost + self._progress.cost(self.running)
 
     def _start_some(self, waiting: deque[TaskAttempt], results: Results, ended: int) -> None:
         """Hand out as many attempts as may run now; `ended` of those that count as running do not run any more."""

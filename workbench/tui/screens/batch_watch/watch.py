@@ -26,6 +26,7 @@ from workbench.tui.screens.batch_watch.report import report_page
 from workbench.tui.textual_seam.screen import LowLatencyScreen
 from workbench.tui.widgets.key_hints import KeyHints, bound_keys
 from workbench.tui.widgets.strips import as_content, css_beside, update_content
+from workbench.view import clock
 from workbench.view.batch_watch import SORTS, OpenedAttempt, WatchPosition, status_in, visible_rows
 from workbench.view.formatting.batch_watch import GridContent, cell_line, figure_lines, grid_content, title_line
 
@@ -74,8 +75,8 @@ class WatchFooter:
         update_content(self.note, Content.styled(visible(problem, lines=False), "bold $sign-failed"))
 
     def show_cell(self) -> None:
-        """Show what is wrong with the attempts under the cursor, or what they ask."""
-        line = cell_line(self._grid.statuses) if not self._position.shows_plots else []
+        """Show what is wrong with the attempts under the cursor, or what they ask or did last."""
+        line = cell_line(self._grid.statuses, clock.now().timestamp()) if not self._position.shows_plots else []
         update_content(self.cell, as_content([line]))
 
     def show_keys(self) -> None:
