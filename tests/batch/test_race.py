@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from contextlib import closing
 from itertools import permutations
 from pathlib import Path
@@ -15,8 +16,18 @@ from msgspec.structs import replace
 from tests.batch.outcomes import outcome, solved, unsolved
 from tests.batch.races import CALC, patch_of, write_calc, write_race
 from tests.sandbox import Sandbox
-from workbench.batch.attempt import AttemptOutcome
-from workbench.batch.race import TASK, Race, RankedAttempt, attempts_with_each, last_race, ranked
+from workbench.batch.attempt import AttemptOutcome, TaskAttempt
+from workbench.batch.race import (
+    TASK,
+    Race,
+    RankedAttempt,
+    attempts_with_each,
+    last_race,
+    ranked,
+    resumable_race,
+    running_race,
+)
+from workbench.batch.results import Results
 from workbench.batch.run_directory import RunOptions
 from workbench.batch.task import TaskSpec
 from workbench.cli.arguments import parse, settings_with_flags
@@ -26,7 +37,7 @@ from workbench.diff.hunks import compare
 from workbench.errors import UsageError, WorkbenchError
 from workbench.files.root_directory import Root
 from workbench.session.storage.cleanup import RETENTION_DAYS
-from workbench.session.storage.race_leftovers import START, prune_races, races_of
+from workbench.session.storage.race_leftovers import COPY_DAYS, START, prune_races, races_of
 from workbench.session.workspace.repository import SnapshotRepository
 from workbench.session.workspace.revert import revert
 from workbench.view.commands import parse_command
@@ -237,6 +248,11 @@ def test_arguments_that_cannot_be_used_are_refused_before_anything_starts(sandbo
         (["--show"], "there was no race"),
         (["--show", "../x"], "not the name of a race"),
         (["Fix it", "--show"], "give no PROMPT"),
+        (["Fix it", "--resume"], "give no PROMPT"),
+        (["--resume", "--models", "scripted/x"], "--models is for a new one"),
+        (["--resume", "--watch"], "not allowed with"),
+        (["--resume"], "no race in"),
+        (["--watch"], "no race is running"),
         (["  ", "--models", "scripted/x"], "the prompt is empty"),
         (["-", "--models", "scripted/x", "--until-eof"], "give a PROMPT"),
         (never, "the mode never"),
@@ -279,6 +295,62 @@ def test_race_without_an_attempt_that_ended_is_not_the_last_one(sandbox: Sandbox
     assert write_race(sandbox.locations, sandbox.project, [], {}).name != race
     assert last_race(sandbox.locations, sandbox.project).name == race
     assert [path.name for path in races_of(sandbox.locations).iterdir()] == [race]
+
+
+@pytest.fixture
+def half(sandbox: Sandbox) -> Race:
+    """A race whose process was killed when one of its two attempts had ended."""
+    write_calc(sandbox)
+    task = TaskSpec(TASK, "Make add add.", workspace=str(sandbox.project))
+    race = Race.create(sandbox.locations, task, RunOptions(("a", "b")))
+    patch = patch_of(sandbox.project, WORK)
+    with closing(Results(race.run.results)) as results:
+        directory = race.run.of_attempt(TaskAttempt(task, "a", 1).key)
+        directory.mkdir()
+        (directory / "changes.patch").write_bytes(patch)
+        results.add(solved("race", "a", patch=f"attempts/{directory.name}/changes.patch", patch_lines=4))
+        results.add(outcome("race", "b", ending="interrupted"))
+    race.run.close()
+    return race
+
+
+def test_race_that_was_killed_can_be_resumed_and_what_ended_be_shown(sandbox: Sandbox, half: Race):
+    assert resumable_race(sandbox.locations, sandbox.project).name == half.name
+    prune_races(sandbox.locations, RETENTION_DAYS)
+    assert [path.name for path in changed_files(sandbox, half)] == ["calc.py", "logo.bin", "run.sh"]
+    race = Race.reopen(sandbox.locations, half.name)
+    assert [each.names for each in race.open_attempts()] == [("race", "b", 1)]
+    with pytest.raises(UsageError, match="is running"):
+        Race.reopen(sandbox.locations, half.name)
+    with pytest.raises(UsageError, match="that can be resumed"):
+        resumable_race(sandbox.locations, sandbox.project)
+    assert running_race(sandbox.locations, sandbox.project).name == half.name
+    with closing(race), closing(Results(race.run.results)) as results:
+        results.add(unsolved("race", "b"))
+        race.finish()
+    assert not (race.run.path / START).exists()
+    with pytest.raises(UsageError, match="all of its attempts ended"):
+        Race.reopen(sandbox.locations, half.name)
+    assert "+def" not in sandbox.command("race", "--show", half.name).stdout
+
+
+def test_copy_of_a_race_that_was_not_resumed_is_deleted_after_a_week(sandbox: Sandbox, half: Race):
+    week = time.time() - (COPY_DAYS + 1) * 86_400
+    os.utime(half.run.path, (week, week))
+    prune_races(sandbox.locations, RETENTION_DAYS)
+    assert not (half.run.path / START).exists()
+    done = sandbox.command("race", "--resume", half.name)
+    assert (done.returncode, "its copy of the directory was deleted" in done.stderr) == (2, True)
+    assert "a #1" in sandbox.command("race", "--show", half.name).stdout
+
+
+def test_deleted_race_is_gone(sandbox: Sandbox, half: Race):
+    half.delete()
+    assert not half.run.path.exists()
+
+
+def changed_files(sandbox: Sandbox, race: Race) -> list[Path]:
+    return sorted(map(Path, changed_paths(sandbox, race.name)))
 
 
 def test_old_races_and_leftovers_of_killed_ones_are_deleted(sandbox: Sandbox, race: str):

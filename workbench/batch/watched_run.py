@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import time
 from collections import Counter, defaultdict
@@ -20,7 +19,7 @@ from workbench.batch.attempt_states import PENDING, RUNNING, WAITING
 from workbench.batch.elsewhere import ElsewhereList
 from workbench.batch.pace import RunPace, dollars_a_minute, pace_of
 from workbench.batch.results import ResultsReader
-from workbench.batch.run_directory import RunDirectory, RunOptions
+from workbench.batch.run_directory import RunDirectory, RunOptions, is_locked
 from workbench.batch.task import TaskSpec
 from workbench.session.session_names import SUFFIX
 
@@ -145,7 +144,7 @@ class WatchedRun:
         """Return the run as it is now. Raises WorkbenchError if it cannot be read."""
         is_new = self._read_plan()
         is_changed = self._results.refresh() or is_new
-        is_running = _is_locked(self.directory.path / "lock")
+        is_running = self.directory.is_in_use
         live = {status.attempt.names: status for status in self._running(is_running)}
         if is_changed or not self._view.rows:
             self._live = live
@@ -181,7 +180,7 @@ class WatchedRun:
             if (attempt := self._without_outcome(key)) is None:
                 continue
             files = self.directory.of_attempt(key)
-            if _is_locked(files / "lock"):
+            if is_locked(files / "lock"):
                 question = question_in(files)
                 live = WAITING if question else RUNNING
                 since = _modified(files / "lock")
@@ -282,23 +281,6 @@ class WatchedRun:
         timed = pace_of(durations[-_MOST_TIMED:], pace.passed, remaining, len(self._live))
         dollars = dollars_a_minute(sum(each.cost for each in recent) + self._spent_now, pace.passed)
         return RunPace(pace.passed, pace.per_minute, timed.remaining, dollars)
-
-
-def _is_locked(path: Path) -> bool:
-    """Return whether a process has locked a file; it may have to wait for the moment that this takes."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    finally:
-        os.close(descriptor)
-    return False
 
 
 def _text(path: Path) -> str:

@@ -49,6 +49,7 @@ class RaceComparison:
 def compare_attempts(locations: Locations, name: str) -> RaceComparison:
     """Return the comparison of a race's attempts. Raises UsageError or WorkbenchError."""
     race = race_named(locations, name)
+    race.finish_abandoned()
     workspace = Path(race.record().workspace)
     repository = SnapshotRepository(locations, workspace, name)
     attempts = tuple(RacedAttempt(each, _files(repository, each)) for each in race.ranking())
