@@ -81,24 +81,17 @@ class RankedAttempt:
         return self.rank == 1 and self.outcome.state in _WINNING
 
 
-def _has_patch(outcome: AttemptOutcome) -> bool:
-    return bool(outcome.patch)
-
-
-def ranked(
-    outcomes: Iterable[AttemptOutcome], has_changed: Callable[[AttemptOutcome], bool] = _has_patch
-) -> list[AttemptOutcome]:
+def ranked(outcomes: Iterable[AttemptOutcome]) -> list[AttemptOutcome]:
     """Return the outcomes, the best one first.
 
     Those whose check succeeded come first, then those with the smallest patch, then the cheapest ones. An attempt that
-    changed nothing, or nothing that could be applied, is the last of its equals, and an unknown price comes after all
-    known ones.
+    changed nothing is the last of its equals, and an unknown price comes after all known ones.
     """
     return sorted(
         outcomes,
         key=lambda each: (
             _TIERS.get(each.state, 3),
-            not has_changed(each),
+            not each.patch,
             each.patch_lines,
             each.unpriced > 0,
             each.cost,
@@ -230,10 +223,7 @@ class Race:
         """Return the attempts that have ended, the best one first. Raises UsageError or WorkbenchError."""
         record, (task, *_) = self.record(), self.run.tasks()
 
-        def has_changed(outcome: AttemptOutcome) -> bool:
-            return bool(outcome.patch) and _key(task, outcome) not in record.only_permissions
-
-        outcomes = ranked(read_outcomes(self.run.results), has_changed)
+        outcomes = ranked(read_outcomes(self.run.results))
         keys = [_key(task, each) for each in outcomes]
         return [
             RankedAttempt(
