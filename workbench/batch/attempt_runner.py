@@ -39,6 +39,7 @@ from workbench.secrets.masker import MASKER
 from workbench.session.session_factory import Listeners, OpenedSession, start_session
 from workbench.session.session_names import new_id, session_path, socket_path, state_directory
 from workbench.session.toolset import Overrides
+from workbench.telemetry.span import conversation_id, is_session_name
 from workbench.text import first_line
 
 logger = logging.getLogger(__name__)
@@ -174,7 +175,7 @@ class AttemptRunner:
             "on_event": on_event,
             "on_live": screens.on_live,
             "has_user": self._wait.has_user,
-            "overrides": Overrides(models=models),
+            "overrides": Overrides(models=models, labels=self._labels()),
         }
         session_id = f"{new_id(f'{self._task.id} {self._attempt.model}')}-{self._attempt.number}"
         self._files.note_session(session_id)
@@ -182,6 +183,20 @@ class AttemptRunner:
         self._session = session_path(self._locations, session_id)
         screens.serve(opened, socket_path(self._locations, session_id))
         return opened
+
+    def _labels(self) -> dict[str, str | int]:
+        """Return the attributes by which spans of the attempt can be selected."""
+        task, model, number = self._attempt.names
+        # The name of a race contains words of its prompt, as the ID of a session does.
+        name = self._run_directory.name
+        run = conversation_id(name) if is_session_name(name) else name
+        return {
+            "ohw.batch.run": run,
+            "ohw.batch.run.id": self._context.nonce,
+            "ohw.batch.task": task,
+            "ohw.batch.model": model,
+            "ohw.batch.attempt": number,
+        }
 
     def _settings(self) -> Settings:
         task = self._task

@@ -432,6 +432,7 @@ class _Builder:
             before_call=self._before_call(),
             instructions="\n\n".join(filter(None, instructions)),
             on_notice=notifier(self._request.listeners["on_live"]),
+            on_request=self.toolset.note_request,
         )
 
     def _before_call(self) -> BeforeCall | None:
