@@ -33,15 +33,16 @@ def attempt_session(data: Locations, settings: Settings, run: Path, opened: Open
     """
     if opened.file is not None:
         workspace = _workspace(opened.file, run)
-        return AppSession(NoticeClient(StoredClient(opened.file), notice), workspace, file=opened.file)
+        client = NoticeClient(StoredClient(opened.file), notice)
+        return AppSession(client, workspace, file=opened.file, elsewhere=replace(data, data=run))
     file = session_path(data, opened.session)
     workspace = _workspace(file, run)
 
-    def client() -> Client:
+    def connect() -> Client:
         launch = Launch(data, settings, opened.session, str(workspace), starts_engine=False)
         return EngineClient(launch)
 
-    return AppSession(NoticeClient(DeferredClient(client), notice), workspace, file=file)
+    return AppSession(NoticeClient(DeferredClient(connect), notice), workspace, file=file, elsewhere=data)
 
 
 def _workspace(file: Path, default: Path) -> Path:
