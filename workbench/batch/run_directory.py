@@ -113,7 +113,11 @@ class RunDirectory:
     def open(self) -> Self:
         """Hold the directory of an earlier run. Raises UsageError if there is none, or another client holds it."""
         self.check()
-        self._hold()
+        try:
+            self._hold()
+        except OSError as error:
+            reason = error.strerror or error
+            raise UsageError(f"{self._name} cannot be written: {reason}; a run that is resumed must be") from None
         return self
 
     def check(self) -> None:
