@@ -14,6 +14,7 @@ import msgspec
 from workbench import __version__
 from workbench.batch.attempt import AttemptOutcome, TaskAttempt
 from workbench.batch.attempt_progress import DRAFT_FILE, PROGRESS_FILE
+from workbench.batch.stored_results import PART, StoredResult, store_result
 from workbench.config.locations import Locations, private_directory
 from workbench.errors import WorkbenchError
 from workbench.files.state_files import replace_file
@@ -90,6 +91,8 @@ class Report(msgspec.Struct, frozen=True):
     files: Mapping[str, bytes] = {}
     is_in_shared: bool = False
     """Whether the files are in the shared directory."""
+    stored: StoredResult | None = None
+    """Where the files are on the worker, if they are too large for one message."""
     missing_archive: str = ""
     """The archive of its workspace that the worker lacks; the attempt has not started."""
 
@@ -102,7 +105,7 @@ class Report(msgspec.Struct, frozen=True):
         is_own = outcome.names == attempt.names and outcome.patch in ("", f"{own}changes.patch")
         if outcome.session:
             is_own = is_own and _SESSION.fullmatch(outcome.session) is not None
-        for name in self.files:
+        for name in (*self.files, *(self.stored.sizes if self.stored is not None else ())):
             plain = name.removeprefix(own)
             is_plain = name.startswith(own) and "/" not in plain and plain not in ("", ".", "..", _LOCK)
             is_own = is_own and (is_plain or name == f"sessions/{outcome.session}{SUFFIX}")
@@ -191,7 +194,7 @@ class AttemptFiles:
             self.path(_QUESTION).unlink(missing_ok=True)
 
     def report(self, outcome: AttemptOutcome, session: Path | None) -> Report:
-        """Store the outcome and the file of the session, or return them by value. Raises OSError."""
+        """Store the outcome and the file of the session, or return them by value if they are small. Raises OSError."""
         self.path(PROGRESS_FILE).unlink(missing_ok=True)
         if self._is_shared:
             if session is not None:
@@ -200,9 +203,13 @@ class AttemptFiles:
                 replace_file(self.path(_OUTCOME), msgspec.json.encode(outcome))
             return Report(outcome, is_in_shared=self._is_in_shared)
         entries = [each for each in self.directory.iterdir() if each.name not in _NO_RESULTS]
-        files = {self.relative(each.name): each.read_bytes() for each in entries}
+        paths = {self.relative(each.name): each for each in entries}
         if session is not None:
-            files[f"sessions/{session.name}"] = session.read_bytes()
+            paths[f"sessions/{session.name}"] = session
+        if sum(path.stat().st_size for path in paths.values()) > PART:
+            return Report(outcome, stored=store_result(self._run, paths))
+        files = {name: path.read_bytes() for name, path in paths.items()}
+        if session is not None:
             session.unlink()
         return Report(outcome, files)
 

@@ -26,6 +26,7 @@ from workbench.batch.attempt_files import (
 from workbench.batch.attempt_progress import AttemptProgress
 from workbench.batch.cluster import AttemptName, Cluster, SchedulerTurns, is_lost
 from workbench.batch.progress import RunningAttempt
+from workbench.batch.result_fetcher import FetchedResult, ResultFetcher
 from workbench.batch.results import Results
 from workbench.batch.run_directory import RunDirectory
 from workbench.batch.run_progress import RunProgress
@@ -34,10 +35,11 @@ from workbench.batch.workspace_sender import SentArchive, WorkspaceSender
 from workbench.errors import WorkbenchError
 from workbench.text import first_line, visible_path
 
-_Ended: TypeAlias = tuple[TaskAttempt, "Future[bytes] | SentArchive"]
-"""An attempt with its result, or with what its worker has got for it."""
+_End: TypeAlias = "Future[bytes] | SentArchive | FetchedResult"
+_Ended: TypeAlias = tuple[TaskAttempt, _End]
+"""An attempt with its result, with what was fetched of it, or with what its worker has got for it."""
 _MOST_TIMES: Final = 5
-"""How often an attempt is handed out again because its worker lacked the workspace."""
+"""How often an attempt is handed out again because its worker lacked the workspace, or was lost with the result."""
 _MOST_AT_ONCE: Final = 50
 """The most reports that are in memory at a time."""
 _POLL: Final = 0.5
@@ -75,6 +77,7 @@ class BatchRun:
         self._shared_context = context
         self._context = msgspec.json.encode(context)
         self._sender = WorkspaceSender(cluster, context)
+        self._fetcher = ResultFetcher(cluster, context, directory.path)
         self._progress = RunProgress(directory, cluster, context)
         self._ended: queue.SimpleQueue[_Ended] = queue.SimpleQueue()
         self._is_stopped = threading.Event()
@@ -205,7 +208,7 @@ class BatchRun:
             return attempt
         return msgspec.structs.replace(attempt, origin=origin_of(attempt.task))
 
-    def _on_end(self, attempt: TaskAttempt, ended: Future[bytes] | SentArchive) -> None:
+    def _on_end(self, attempt: TaskAttempt, ended: _End) -> None:
         """Note that an attempt has ended, or that its worker has got the workspace; called in other threads."""
         self._ended.put((attempt, ended))
 
@@ -216,6 +219,8 @@ class BatchRun:
         for attempt, each in ended:
             if isinstance(each, SentArchive):
                 outcome = self._sent(attempt, each)
+            elif isinstance(each, FetchedResult):
+                outcome = self._fetched(attempt, each)
             elif each.key in reports:
                 outcome = self._reported(attempt, each, msgspec.json.decode(reports[each.key], type=Report))
             else:
@@ -235,7 +240,24 @@ class BatchRun:
         if report.missing_archive and self.running[attempt.key].number <= _MOST_TIMES:
             self._sender.send(attempt, future, partial(self._on_end, attempt))
             return None
+        if report.stored is not None:
+            report.check(attempt)
+            self._fetcher.fetch(report, report.stored, future, partial(self._on_end, attempt))
+            return None
         return self._stored(attempt, report)
+
+    def _fetched(self, attempt: TaskAttempt, fetched: FetchedResult) -> AttemptOutcome | None:
+        """Return the outcome of an attempt whose files were fetched, or hand it out again if its worker was lost.
+
+        Raises WorkbenchError if they cannot be stored.
+        """
+        if fetched.problem:
+            raise WorkbenchError(fetched.problem)
+        if not fetched.is_lost:
+            return self._stored(attempt, fetched.report)
+        if self.running[attempt.key].number > _MOST_TIMES:
+            return AttemptOutcome(*attempt.names, "worker", "its worker was lost each time before its files were sent")
+        return self._sent(attempt, SentArchive())
 
     def _failed(self, attempt: TaskAttempt, future: Future[bytes]) -> AttemptOutcome:
         """Return the outcome of an attempt that has no report. Raises WorkbenchError unless its workers were lost."""
