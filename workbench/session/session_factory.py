@@ -437,8 +437,7 @@ class _Builder:
 
     def _before_call(self) -> BeforeCall | None:
         """Return what waits for the container and updates the tools of servers and callers before each model call."""
-        update = None if self._started.parent else self._overrides.update_tools
-        return self.toolset.before_call(update)
+        return self.toolset.before_call(None if self._started.parent else self._overrides.update_tools)
 
 
 def _start_child(
