@@ -39,6 +39,7 @@ TURNS = {
     "good": [edit("    return a + b\n"), WRITE, finish()],
     "wrong": [edit("    return a * b\n"), finish()],
     "careful": [bash("sudo reboot", "HIGH"), finish()],
+    "asking": [bash("touch made", "HIGH"), finish()],
     "slow": [bash("sleep 300"), finish()],
 }
 

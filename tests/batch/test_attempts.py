@@ -17,6 +17,7 @@ import pytest
 from tests.batch.runs import FINISH, WRITE
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Fault
+from tests.fakes.otlp_server import OtlpServer
 from tests.sandbox import Sandbox, wait_for
 from workbench.batch.answer_wait import AnswerWait
 from workbench.batch.attempt import AttemptOutcome, TaskAttempt
@@ -240,3 +241,20 @@ def test_interrupt_before_the_session_has_its_prompt_ends_the_run(local_sandbox:
         run = AttemptRun(opened, cancel, AnswerWait(0, lambda question: None))
         assert run.drive("Make the file.", 0) == ("interrupted", "")
     assert not (local_sandbox.project / "made.txt").exists()
+
+
+def test_all_spans_of_an_attempt_name_its_run_task_model_and_number(worker: Worker):
+    settings = worker.sandbox.locations.settings_file
+    settings.parent.mkdir(parents=True)
+    with OtlpServer() as server:
+        settings.write_text(f'[telemetry]\nenabled = true\nendpoint = "{server.url}"\n')
+        assert worker.run().state == "done"
+    labels = {
+        "ohw.batch.run": "run",
+        "ohw.batch.run.id": "nonce",
+        "ohw.batch.task": "t",
+        "ohw.batch.model": worker.model,
+        "ohw.batch.attempt": 1,
+    }
+    assert {each.name.partition(" ")[0] for each in server.spans} == {"invoke_agent", "step", "chat", "execute_tool"}
+    assert all(labels.items() <= each.attributes.items() for each in server.spans)

@@ -32,12 +32,15 @@ from tests.batch.runs import (
     write_tasks,
 )
 from tests.fakes.model_server import ModelServer
-from tests.fakes.model_turns import Fault, finish
+from tests.fakes.model_turns import Fault, bash, finish
 from tests.sandbox import Sandbox, wait_for
 from workbench import __version__
 from workbench.batch.attempt import TaskAttempt
 from workbench.batch.attempt_files import Report, RunContext
+from workbench.batch.attempt_progress import AttemptProgress, read_progress
+from workbench.batch.run_directory import RunDirectory
 from workbench.batch.task import TaskSpec
+from workbench.batch.watched_run import WatchedRun
 from workbench.batch.worker import run_attempt
 
 pytestmark = pytest.mark.timeout(400)
@@ -205,6 +208,41 @@ def test_run_stops_starting_at_its_cost(sandbox: Sandbox):
         done = run_batch(sandbox, tasks, "-o", "run", *options)
     assert [round(each.cost, 2) for each in outcomes(sandbox).values()] == [0.2, 0.2, 0.2]
     assert "6 attempts left; continue with `ohw batch --resume -o run`" in done.stderr
+
+
+def test_what_running_attempts_have_spent_counts_for_the_cost_of_the_run(sandbox: Sandbox):
+    file, go, run = sandbox.locations.settings_file, sandbox.project / "go", sandbox.project / "run"
+    file.parent.mkdir(parents=True)
+
+    def progress() -> AttemptProgress | None:
+        return next(filter(None, map(read_progress, run.glob("attempts/t0-*"))), None)
+
+    def wait_for_first(moment: str) -> None:
+        wait_for(lambda: moment != "asked" or progress(), "the first attempt to spend something")
+
+    waits = bash(f"until [ -e {go} ]; do sleep 0.1; done")
+    with (
+        ModelServer([waits, finish("Worth it.")]) as dear,  # 100 tokens in, 20 out for each call
+        ModelServer([finish("Done.")], repeat_last=True, on_moment=wait_for_first) as cheap,
+    ):
+        price = "price = { input = 1000, output = 5000 }"
+        file.write_text(
+            f'[models.dear]\nmodel = "openai/x"\napi_base = "{dear.base_url}"\n{price}\n'
+            f'[models.cheap]\nmodel = "openai/y"\napi_base = "{cheap.base_url}"\nprice = {{ input = 0, output = 1 }}\n'
+        )
+        rows = [task(0, check="", model="dear", mode="high"), *(task(n, check="", model="cheap") for n in range(1, 5))]
+        options = ["--model", "cheap", "--max-parallel", "2", "--max-cost", "0.15"]
+        with start_batch(sandbox, write_tasks(sandbox, *rows), "-o", "run", *options) as client:
+            wait_for(lambda: "t1" in outcomes(sandbox), "the second attempt")
+            spent = wait_for(lambda: (now := progress()) and now.activity and now, "the command")
+            assert (spent.steps, round(spent.cost, 2), spent.input, spent.activity) == (1, 0.2, 100, "Run until")
+            view = WatchedRun(RunDirectory(run)).read()
+            assert (round(view.cost, 2), view.states["running"]) == (0.2, 1)
+            go.touch()
+            assert "3 attempts left" in client.communicate(timeout=100)[1]
+    assert client.returncode == 4
+    assert outcomes(sandbox).keys() == {"t0", "t1"}
+    assert not list(run.glob("attempts/*/*progress"))
 
 
 def test_calls_of_a_model_are_spread_over_all_workers(sandbox: Sandbox):

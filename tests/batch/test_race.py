@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from contextlib import closing
 from itertools import permutations
 from pathlib import Path
@@ -15,8 +16,18 @@ from msgspec.structs import replace
 from tests.batch.outcomes import outcome, solved, unsolved
 from tests.batch.races import CALC, patch_of, write_calc, write_race
 from tests.sandbox import Sandbox
-from workbench.batch.attempt import AttemptOutcome
-from workbench.batch.race import TASK, Race, RankedAttempt, attempts_with_each, last_race, ranked
+from workbench.batch.attempt import AttemptOutcome, TaskAttempt
+from workbench.batch.race import (
+    TASK,
+    Race,
+    RankedAttempt,
+    attempts_with_each,
+    last_race,
+    ranked,
+    resumable_race,
+    running_race,
+)
+from workbench.batch.results import Results
 from workbench.batch.run_directory import RunOptions
 from workbench.batch.task import TaskSpec
 from workbench.cli.arguments import parse, settings_with_flags
@@ -25,15 +36,17 @@ from workbench.config.settings import Settings, load_settings
 from workbench.diff.hunks import compare
 from workbench.errors import UsageError, WorkbenchError
 from workbench.files.root_directory import Root
+from workbench.protocol.events import FileDelta
 from workbench.session.storage.cleanup import RETENTION_DAYS
-from workbench.session.storage.race_leftovers import START, prune_races, races_of
+from workbench.session.storage.race_leftovers import COPY_DAYS, START, prune_races, races_of
 from workbench.session.workspace.repository import SnapshotRepository
-from workbench.session.workspace.revert import revert
+from workbench.session.workspace.revert import RevertError, revert
 from workbench.view.commands import parse_command
 from workbench.view.formatting.race import attempt_lines, summary
 from workbench.view.race import attempt_scope, compare_attempts
 from workbench.view.race_command import parse_race, race_words
-from workbench.view.review.apply_text import CannotApply, applied_files, applied_hunk
+from workbench.view.review.apply_text import CannotApply, applied_file, applied_files, applied_hunk
+from workbench.view.review.revert_text import FileRevert
 from workbench.view.state import FileState
 
 BINARY = b"\x00\x01\xff\n"
@@ -144,11 +157,11 @@ def race(sandbox: Sandbox) -> str:
     return write_race(sandbox.locations, sandbox.project, outcomes, {"good": patch_of(sandbox.project, WORK)}).name
 
 
-def files_of(sandbox: Sandbox, race: str) -> dict[str, FileState]:
+def files_of(sandbox: Sandbox, race: str, session: str = "20261130-race-good-1") -> dict[str, FileState]:
     comparison = compare_attempts(sandbox.locations, race)
     scope = attempt_scope(comparison, 0, sandbox.project)
     assert scope is not None
-    assert scope.session == "20261130-race-good-1"
+    assert scope.session == session
     return {Path(file.path).name: file for file in scope.files()}
 
 
@@ -201,15 +214,93 @@ def test_changes_that_replace_directories_links_and_files_by_one_another_are_com
     assert names == {"config", "config/main.ini", "link", "link/passwd"}
 
 
-def test_attempt_that_changed_only_permissions_ranks_and_reads_as_one_that_changed_nothing(sandbox: Sandbox):
+REPLACED = "rm -r config; echo a=1 > config; rm link; mkdir link; echo me > link/passwd; chmod +x calc.py"
+
+
+@pytest.fixture
+def replacing(sandbox: Sandbox) -> str:
+    """A race that puts a file in the place of a directory, a directory in that of a link, and changes permissions."""
+    write_calc(sandbox)
+    (sandbox.project / "config/deep").mkdir(parents=True)
+    (sandbox.project / "config/main.ini").write_text("a = 1\n")
+    (sandbox.project / "config/deep/other.ini").write_text("b = 2\n")
+    (sandbox.project / "link").symlink_to("/etc")
+    patches = {"good": patch_of(sandbox.project, REPLACED)}
+    return write_race(sandbox.locations, sandbox.project, [solved("race", "good")], patches).name
+
+
+def state_of(directory: Path) -> dict[str, object]:
+    """Return every file of the project: its content or where it leads, and whether it can be run."""
+    files = [path for path in directory.rglob("*") if path.is_symlink() or path.is_file()]
+    return {
+        str(path.relative_to(directory)): str(path.readlink())
+        if path.is_symlink()
+        else (path.read_text(), os.access(path, os.X_OK))
+        for path in files
+    }
+
+
+def applied(sandbox: Sandbox, race: str) -> list[FileRevert]:
+    changes = applied_files(list(files_of(sandbox, race, session="").values()), lambda file: Path(file.path).name)
+    _write(sandbox, changes)
+    return changes
+
+
+def _write(sandbox: Sandbox, changes: list[FileRevert]) -> None:
+    repository = SnapshotRepository(sandbox.locations, sandbox.project, "test")
+    revert([change.delta for change in changes], Root.at(sandbox.project), repository)
+
+
+def test_directories_files_and_links_take_the_place_of_one_another_and_back(sandbox: Sandbox, replacing: str):
+    before = state_of(sandbox.project)
+    changes = applied(sandbox, replacing)
+    assert state_of(sandbox.project) == {
+        "calc.py": (CALC, True),
+        "config": ("a=1\n", False),
+        "link/passwd": ("me\n", False),
+    }
+    _write(sandbox, [change.undone for change in changes])
+    assert state_of(sandbox.project) == before
+
+
+def test_directory_with_other_files_is_not_replaced(sandbox: Sandbox, replacing: str):
+    (sandbox.project / "config/mine.ini").write_text("c = 3\n")
+    before = state_of(sandbox.project)
+    files = list(files_of(sandbox, replacing, session="").values())
+    with pytest.raises(CannotApply, match="config is a directory in the workspace with other files"):
+        applied_files(files, lambda file: Path(file.path).name)
+    with pytest.raises(CannotApply, match="config is a directory in the workspace; R applies all files"):
+        applied_file(next(file for file in files if file.path.endswith("config")), "config")
+    deltas = [
+        FileDelta(path=each.path, before=each.before, after=each.after, cut=each.note, version=each.version)
+        for each in files
+    ]
+    with pytest.raises(RevertError, match="config could not be read"):
+        revert(deltas, Root.at(sandbox.project), SnapshotRepository(sandbox.locations, sandbox.project, "test"))
+    assert state_of(sandbox.project) == before
+
+
+def test_file_that_appears_meanwhile_in_a_directory_to_be_replaced_stays(sandbox: Sandbox, replacing: str):
+    changes = applied_files(list(files_of(sandbox, replacing, session="").values()), lambda file: file.path)
+    late = sandbox.project / "config/mine.ini"
+    late.write_text("c = 3\n")
+    with pytest.raises(RevertError):
+        _write(sandbox, changes)
+    assert late.read_text() == "c = 3\n"
+
+
+def test_permissions_alone_are_applied_and_rank_as_the_smallest_change(sandbox: Sandbox):
     write_calc(sandbox)
     patches = {"a": patch_of(sandbox.project, "chmod +x calc.py"), "b": patch_of(sandbox.project, WORK)}
     race = write_race(sandbox.locations, sandbox.project, [solved("race", "a"), solved("race", "b")], patches)
     comparison = compare_attempts(sandbox.locations, race.name)
-    assert [each.ranked.outcome.model for each in comparison.attempts] == ["b", "a"]
-    page = "\n".join(piece.text for line in attempt_lines(comparison, 1, 120) for piece in line)
-    assert "a #1 has changed only the permissions of 1 file, which cannot be applied here" in page
+    assert [each.ranked.outcome.model for each in comparison.attempts] == ["a", "b"]
+    page = "\n".join(piece.text for line in attempt_lines(comparison, 0, 120) for piece in line)
+    assert "a #1 has changed only the permissions of 1 file" in page
     assert " permissions " in sandbox.command("race", "--show", race.name).stdout
+    applied(sandbox, race.name)
+    assert os.access(sandbox.project / "calc.py", os.X_OK)
+    assert (sandbox.project / "calc.py").read_text() == CALC
 
 
 def test_earlier_race_is_printed_without_a_terminal(sandbox: Sandbox, race: str):
@@ -237,6 +328,11 @@ def test_arguments_that_cannot_be_used_are_refused_before_anything_starts(sandbo
         (["--show"], "there was no race"),
         (["--show", "../x"], "not the name of a race"),
         (["Fix it", "--show"], "give no PROMPT"),
+        (["Fix it", "--resume"], "give no PROMPT"),
+        (["--resume", "--models", "scripted/x"], "--models is for a new one"),
+        (["--resume", "--watch"], "not allowed with"),
+        (["--resume"], "no race in"),
+        (["--watch"], "no race is running"),
         (["  ", "--models", "scripted/x"], "the prompt is empty"),
         (["-", "--models", "scripted/x", "--until-eof"], "give a PROMPT"),
         (never, "the mode never"),
@@ -279,6 +375,62 @@ def test_race_without_an_attempt_that_ended_is_not_the_last_one(sandbox: Sandbox
     assert write_race(sandbox.locations, sandbox.project, [], {}).name != race
     assert last_race(sandbox.locations, sandbox.project).name == race
     assert [path.name for path in races_of(sandbox.locations).iterdir()] == [race]
+
+
+@pytest.fixture
+def half(sandbox: Sandbox) -> Race:
+    """A race whose process was killed when one of its two attempts had ended."""
+    write_calc(sandbox)
+    task = TaskSpec(TASK, "Make add add.", workspace=str(sandbox.project))
+    race = Race.create(sandbox.locations, task, RunOptions(("a", "b")))
+    patch = patch_of(sandbox.project, WORK)
+    with closing(Results(race.run.results)) as results:
+        directory = race.run.of_attempt(TaskAttempt(task, "a", 1).key)
+        directory.mkdir()
+        (directory / "changes.patch").write_bytes(patch)
+        results.add(solved("race", "a", patch=f"attempts/{directory.name}/changes.patch", patch_lines=4))
+        results.add(outcome("race", "b", ending="interrupted"))
+    race.run.close()
+    return race
+
+
+def test_race_that_was_killed_can_be_resumed_and_what_ended_be_shown(sandbox: Sandbox, half: Race):
+    assert resumable_race(sandbox.locations, sandbox.project).name == half.name
+    prune_races(sandbox.locations, RETENTION_DAYS)
+    assert [path.name for path in changed_files(sandbox, half)] == ["calc.py", "logo.bin", "run.sh"]
+    race = Race.reopen(sandbox.locations, half.name)
+    assert [each.names for each in race.open_attempts()] == [("race", "b", 1)]
+    with pytest.raises(UsageError, match="is running"):
+        Race.reopen(sandbox.locations, half.name)
+    with pytest.raises(UsageError, match="that can be resumed"):
+        resumable_race(sandbox.locations, sandbox.project)
+    assert running_race(sandbox.locations, sandbox.project).name == half.name
+    with closing(race), closing(Results(race.run.results)) as results:
+        results.add(unsolved("race", "b"))
+        race.finish()
+    assert not (race.run.path / START).exists()
+    with pytest.raises(UsageError, match="all of its attempts ended"):
+        Race.reopen(sandbox.locations, half.name)
+    assert "+def" not in sandbox.command("race", "--show", half.name).stdout
+
+
+def test_copy_of_a_race_that_was_not_resumed_is_deleted_after_a_week(sandbox: Sandbox, half: Race):
+    week = time.time() - (COPY_DAYS + 1) * 86_400
+    os.utime(half.run.path, (week, week))
+    prune_races(sandbox.locations, RETENTION_DAYS)
+    assert not (half.run.path / START).exists()
+    done = sandbox.command("race", "--resume", half.name)
+    assert (done.returncode, "its copy of the directory was deleted" in done.stderr) == (2, True)
+    assert "a #1" in sandbox.command("race", "--show", half.name).stdout
+
+
+def test_deleted_race_is_gone(sandbox: Sandbox, half: Race):
+    half.delete()
+    assert not half.run.path.exists()
+
+
+def changed_files(sandbox: Sandbox, race: Race) -> list[Path]:
+    return sorted(map(Path, changed_paths(sandbox, race.name)))
 
 
 def test_old_races_and_leftovers_of_killed_ones_are_deleted(sandbox: Sandbox, race: str):

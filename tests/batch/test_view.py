@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,6 +12,7 @@ from tests.batch.test_batch import FINISH, WRITE
 from tests.sandbox import Sandbox
 from tests.terminal.terminal import Terminal
 from workbench.batch.attempt import AttemptOutcome, TaskAttempt
+from workbench.batch.attempt_progress import AttemptProgress
 from workbench.batch.pace import remaining_seconds
 from workbench.batch.progress import Progress, RunningAttempt, outcome_line
 from workbench.batch.task import TaskSpec
@@ -35,16 +38,21 @@ def test_view_has_the_slowest_the_newest_failures_and_the_remaining_time():
     now = [0.0]
     running = {str(n): RunningAttempt(TaskAttempt(TaskSpec(f"r{n}", "x"), "m", 1), float(10 - n)) for n in range(6)}
     questions = {"r4": "HIGH: Install\x1b[2J it needs an approval"}
+    spent = {"r5": AttemptProgress(3, cost=0.5, activity="Run\x1b[2J it", at=time.time() - 600)}
     progress = Progress(
-        40, running, clock=lambda: now[0], question_of=lambda attempt: questions.get(attempt.task.id, "")
+        40,
+        running,
+        clock=lambda: now[0],
+        question_of=lambda attempt: questions.get(attempt.task.id, ""),
+        progress_of=lambda attempt: spent.get(attempt.task.id),
     )
     now[0] = 60.0
     for number in range(10):
         progress.add(outcome(number, solved=number != 4, cost=0.1, detail="check: exit code 1" if number == 4 else ""))
     assert progress.lines(100) == [
-        "██████░░░░░░░░░░░░░░░░░░  10 of 40   9 solved · 1 unsolved   $1.00",
-        "1m 00s · 10.0 a minute · 50.0s to 50.0s left",
-        "● r5  m #1   55.0s",
+        "██████░░░░░░░░░░░░░░░░░░  10 of 40   9 solved · 1 unsolved   $1.50",
+        "1m 00s · 10.0 a minute · $1.50 a minute · 50.0s to 50.0s left",
+        "● r5  m #1   55.0s   3 steps  $0.5000   Run\\e[2J it, 10m 00s ago",
         "? r4  m #1   54.0s   HIGH: Install\\e[2J it needs an approval",
         "● r3  m #1   53.0s",
         "● r2  m #1   52.0s",

@@ -8,9 +8,11 @@ from contextlib import closing
 import pytest
 
 from tests.batch.outcomes import LARGE, SMALL, outcome, solved, unsolved, write_run
-from tests.batch.watched import START, failed_run, finished_run, running_run, tasks
+from tests.batch.watched import START, failed_run, finished_run, running_run, tasks, write_progress
 from workbench.batch.attempt_page import attempt_text
+from workbench.batch.attempt_progress import AttemptProgress
 from workbench.batch.attempt_states import STATE_GROUPS, URGENCY
+from workbench.batch.elsewhere import ElsewhereList, RunningElsewhere
 from workbench.batch.results import Results, ResultsReader
 from workbench.batch.run_directory import RunDirectory
 from workbench.batch.watched_run import WatchedRun
@@ -106,10 +108,61 @@ def test_running_attempts_and_those_that_wait(tmp_path):
         elsewhere = WatchedRun(RunDirectory(path), tmp_path / "no-sessions", clock=lambda: START)
         status = status_in(elsewhere.read(), ("shop-04", SMALL, 2))
         assert (status.state, status.session) == ("running", "")
-        assert "on another machine" in attempt_text(run.directory, status)
+        assert "on another machine" in attempt_text(run.directory, status, START)
     view = run.read()
     assert (view.phase, view.states["pending"]) == ("interrupted", 21)
-    assert "runs on another machine" in attempt_text(run.directory, status_in(view, ("shop-04", SMALL, 2)))
+    assert "runs on another machine" in attempt_text(run.directory, status_in(view, ("shop-04", SMALL, 2)), START)
+
+
+def test_running_attempts_count_with_what_they_have_spent_so_far(tmp_path):
+    with running_run(tmp_path / "run", now=START) as path:
+        run = watched(path)
+        view = run.read()
+        ended = sum(outcome.cost for outcome in run._results.outcomes.values())
+        assert view.cost == pytest.approx(ended + 0.04 + 0.08 + 0.12)
+        assert view.pace.dollars == pytest.approx(view.cost / 5)  # in five minutes
+        waiting = status_in(view, ("shop-04", SMALL, 2))
+        assert (waiting.progress.steps, waiting.cost) == (6, pytest.approx(0.12))
+        running = status_in(view, ("shop-03", SMALL, 2))
+        assert "activity   Run the tests, 3s ago" in attempt_text(run.directory, running, START)
+        write_progress(path / "attempts" / running.attempt.key, steps=9, cost=1.0, activity="Edit prices.py", at=START)
+        later = run.read()
+        assert later.cost == pytest.approx(ended + 1.0 + 0.08 + 0.12)
+        assert status_in(later, running.attempt.names).progress.activity == "Edit prices.py"
+        assert later.states == view.states
+        assert [now is before for now, before in zip(later.rows, view.rows, strict=True)].count(False) == 1
+        (path / "attempts" / running.attempt.key / "progress").write_text("cut of")
+        assert status_in(run.read(), running.attempt.names).progress is None
+
+
+def test_rows_of_running_attempts_are_those_of_a_new_reader(tmp_path):
+    """What is built again in part is the same as what is built as a whole, whatever starts, ends or waits."""
+    with running_run(tmp_path / "run", now=START) as path, closing(Results(path / "results.sqlite")) as results:
+        run = watched(path)
+        run.read()
+        steps = [
+            lambda files: write_progress(files, cost=0.5),
+            lambda files: (files / "question").write_text("HIGH: Deploy needs an approval"),
+            lambda files: (files / "lock").rename(files / "gone"),
+            lambda files: results.add(solved("shop-03", SMALL, 2, cost=0.7)),
+        ]
+        for step in steps:
+            step(path / "attempts" / status_in(run.read(), ("shop-03", SMALL, 2)).attempt.key)
+            now, whole = run.read(), watched(path).read()
+            assert now.rows == whole.rows
+            assert {state: count for state, count in now.states.items() if count} == whole.states
+            assert now.cost == pytest.approx(whole.cost)
+
+
+def test_attempts_that_their_client_lists_run_on_other_machines(tmp_path):
+    with running_run(tmp_path / "run", now=START) as path:
+        attempt = status_in(watched(path).read(), ("shop-09", LARGE, 2)).attempt
+        listed = {attempt.key: RunningElsewhere(START - 60, AttemptProgress(steps=3, cost=0.25))}
+        ElsewhereList(path).store({**listed, "unknown-1": RunningElsewhere(START)})
+        run = watched(path)
+        status = status_in(run.read(), attempt.names)
+        assert (status.state, status.session, status.cost, status.seconds(START)) == ("running", "", 0.25, 60)
+    assert status_in(run.read(), attempt.names).state == "pending", "its client is gone"
 
 
 def test_watched_run_can_be_continued(tmp_path):
@@ -166,7 +219,7 @@ def test_page_of_an_attempt_has_its_figures_and_the_ends_of_its_logs(tmp_path):
     status = status_in(run.read(), ("shop-02", SMALL, 1))
     log = run.directory.of_attempt(status.attempt.key) / "setup.log"
     log.write_text("".join(f"line {number}\n" for number in range(10_000)))
-    text = attempt_text(run.directory, status)
+    text = attempt_text(run.directory, status, START)
     assert "■ setup" in text
     assert "uv: command not found" in text
     assert "line 9999" in text

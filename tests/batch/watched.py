@@ -10,8 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from tests.batch.outcomes import LARGE, SMALL, outcome, solved, unsolved, write_run
 from workbench.batch.attempt import AttemptOutcome, TaskAttempt
+from workbench.batch.attempt_progress import AttemptProgress
 from workbench.batch.task import TaskSpec
 
 MODELS = ("lab/small", "lab/large", "anthropic/claude-sonnet-4-5")
@@ -117,12 +120,20 @@ def running_run(path: Path, *, now: float) -> Iterator[Path]:
         files.mkdir()
         (files / "session").write_text(f"20261121-{attempt.task.id}-{number:04x}")
         locks.append(_locked(files / "lock", now - 12 * number))
+        if number:  # the first one has just started
+            write_progress(files, steps=2 * number, cost=0.04 * number, at=now - 3 * number)
     (files / "question").write_text("MEDIUM: Install the dependencies needs an approval\n")
     try:
         yield path
     finally:
         for lock in locks:
             os.close(lock)
+
+
+def write_progress(files: Path, **more: Any) -> None:
+    """Write what a running attempt has spent so far, as its worker does."""
+    fields = {"input": 21_000, "output": 400, "activity": "Run the tests", **more}
+    (files / "progress").write_bytes(msgspec.json.encode(AttemptProgress(**fields)))
 
 
 def _locked(path: Path, since: float) -> int:

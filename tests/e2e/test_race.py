@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -80,10 +81,52 @@ def test_race_runs_beside_a_session_and_ends_with_the_app(sandbox: Sandbox):
         assert "/race Again." in screen.wait_for("Not started: a race is running (0 of 2")
         screen.process.kill(signal.SIGKILL)
     wait_for(lambda: not (_runs(sandbox, "--until-eof") or _runs(sandbox, "sleep 300")), "the race to end")
+    beside = sandbox.locations.data.parent / "ohw-batch"
+    assert not [path for path in beside.rglob("*") if path.is_file()], "copies of attempts"
+    _replace_turns(sandbox, "slow", "good")
+    with terminal(sandbox, "--model", good) as screen:
+        screen.wait_for("Ask anything")
+        screen.type("/race")
+        screen.press("enter")
+        assert "0 of 2 attempts ended" in screen.wait_for("y Resume")
+        screen.press("y")
+        screen.wait_for("The race continues")
+        screen.wait_for("The race has ended: 2 of 2 done")
+        screen.type("/race")
+        screen.press("enter")
+        screen.wait_for("Race · 2 attempts")
+        screen.press("ctrl+q")
     assert not list(races_of(sandbox.locations).glob(f"*/{START}"))
 
 
-def test_interrupted_race_leaves_no_process_and_no_copy(sandbox: Sandbox):
+def test_attempt_of_a_race_is_answered_in_the_app(sandbox: Sandbox):
+    write_calc(sandbox)
+    with terminal(sandbox, "--model", model(sandbox, "good")) as screen:
+        screen.wait_for("Ask anything")
+        screen.type(f"/race --models {model(sandbox, 'asking')} --attempts 1 --wait 5 --check 'test -e made' Make it.")
+        screen.press("enter")
+        screen.wait_for("needs an answer: /race opens it")
+        screen.type("/race")
+        screen.press("enter")
+        screen.wait_for("1 waiting for an answer")
+        screen.press("enter")
+        screen.wait_for("a Answer")
+        screen.press("a")
+        screen.wait_for("y Approve")
+        screen.press("y")
+        screen.wait_for("The race has ended: 1 of 1 solved")
+        screen.press("ctrl+q")
+        assert screen.wait_exit() == 0
+    wait_for(lambda: not sandbox.processes(), "all processes to end")
+
+
+def _replace_turns(sandbox: Sandbox, name: str, other: str) -> None:
+    """Let the offline model with one name play the turns of another one."""
+    file = Path(model(sandbox, name).removeprefix("scripted/"))
+    file.write_bytes(Path(model(sandbox, other).removeprefix("scripted/")).read_bytes())
+
+
+def test_interrupted_race_leaves_no_process_and_what_it_needs_to_be_resumed(sandbox: Sandbox):
     write_calc(sandbox)
     command = [sys.executable, "-m", "workbench", "race", "Wait.", "--models", model(sandbox, "slow")]
     command += ["--attempts", "2", "--sandbox", "off"]
@@ -98,9 +141,17 @@ def test_interrupted_race_leaves_no_process_and_no_copy(sandbox: Sandbox):
     assert race.returncode == 130, errors
     assert output.count("! interrupted") == 2
     assert not sandbox.processes()
-    assert not list(races_of(sandbox.locations).glob(f"*/{START}"))
     beside = sandbox.locations.data.parent / "ohw-batch"
     assert not [path for path in beside.rglob("*") if path.is_file()]
+    name = next(path.parent.name for path in races_of(sandbox.locations).glob(f"*/{START}"))
+    assert f"2 attempts left; continue with `ohw race --resume {name}`" in errors
+    _replace_turns(sandbox, "slow", "good")
+    (sandbox.project / "calc.py").write_text("changed meanwhile\n")
+    again = [*command[:4], "--resume", "--json"]
+    done = subprocess.run(again, cwd=sandbox.project, env={**sandbox.env, **QUICK}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count('"state": "done"') == 4  # each as it ended, and in the ranking
+    assert not list(races_of(sandbox.locations).glob(f"*/{START}"))
 
 
 def _runs(sandbox: Sandbox, words: str) -> bool:

@@ -46,9 +46,11 @@ from workbench.protocol.events import (
     UserMessage,
 )
 from workbench.protocol.live import ChangesRated, ControlState, MatchingFiles, ToolOutput
+from workbench.protocol.placeholders import placeholder
 from workbench.session.session_names import session_path, socket_path
 from workbench.session.storage.lock import SessionLock
 from workbench.session.storage.store import Store, StoreError
+from workbench.session.workspace.restore import blob_id
 
 ID = "20260101-a-test-0001"
 
@@ -128,6 +130,7 @@ import os, sys
 from pathlib import Path
 from workbench.session.storage.lock import SessionLock
 from workbench.session.storage.store import Store, StoreError
+from workbench.session.workspace.restore import blob_id
 path, moment = Path(sys.argv[1]), sys.argv[2]
 path.parent.mkdir(parents=True)
 lock = SessionLock.acquire(path)
@@ -329,6 +332,28 @@ def test_change_of_another_session_is_rated_first_and_then_written(local_sandbox
     screen.send_command(msgspec.structs.replace(command, risk=rated.risk))
     receive_until(screen, lambda message: isinstance(message, FilesChanged) and message.session == "20260101-other")
     assert path.read_text() == "theirs\n"
+    screen.close()
+    wait_for(lambda: gone(screen.engine_pid), "the engine to end")
+
+
+def test_directory_of_another_session_takes_the_place_of_a_link_that_leads_out(local_sandbox: Sandbox):
+    link = local_sandbox.project / "link"
+    link.symlink_to("/etc")
+    target = placeholder("a link", 4, blob_id(b"/etc"))
+    files = (
+        FileDelta(path=f"{link}/hosts", before=None, after="mine\n"),
+        FileDelta(path=str(link), before=target, after=None, cut="a link"),
+    )
+    screen = EngineConnection.open(launch(local_sandbox, local_sandbox.script(finish())))
+    screen.send_command(ApplyChanges(files=files[:1], session="other"))
+    assert "is not in the workspace" in refusal(screen).reason
+    screen.send_command(ApplyChanges(files=files, session="other"))
+    received = receive_until(screen, lambda message: isinstance(message, ChangesRated))
+    rated = next(message for message in received if isinstance(message, ChangesRated))
+    assert link.is_symlink()
+    screen.send_command(ApplyChanges(files=files, session="other", risk=rated.risk))
+    receive_until(screen, lambda message: isinstance(message, FilesChanged))
+    assert (link.is_symlink(), (link / "hosts").read_text()) == (False, "mine\n")
     screen.close()
     wait_for(lambda: gone(screen.engine_pid), "the engine to end")
 

@@ -15,6 +15,8 @@ from opentelemetry.semconv.attributes.error_attributes import ERROR_TYPE
 
 from tests.fakes.otlp_server import OtlpServer, ReceivedSpan
 from tests.telemetry.sessions import SESSION, traced
+from workbench.telemetry.input_messages import input_content
+from workbench.telemetry.span import CallInput
 
 OPERATION = conventions.GEN_AI_OPERATION_NAME
 OWN = {"ohw.step.number", "ohw.run.end"}
@@ -158,3 +160,47 @@ def test_content_is_sent_on_request_with_secrets_masked(tmp_path: Path):
     assert "does not exist" in view.attributes[conventions.GEN_AI_TOOL_CALL_RESULT]
     assert "sk-live" not in str(server.spans)
     assert {name for each in server.spans for name in each.attributes} - NAMES == {ERROR_TYPE, PROCESS_EXIT_CODE, *OWN}
+
+
+def test_full_input_of_each_model_call_and_answers_of_sub_agents_are_content(tmp_path: Path):
+    with OtlpServer() as server:
+        traced(tmp_path, server, content=True)
+    run = server.named("invoke_agent ohw")
+    second = next(each for each in server.children(server.children(run)[1]) if each.name.startswith("chat"))
+    sent = json.loads(second.attributes["gen_ai.input.messages"])
+    assert [message["role"] for message in sent[:3]] == ["user", "assistant", "tool"]
+    assert "Rename the falcon" in sent[0]["parts"][0]["content"]
+    call = next(part for part in sent[1]["parts"] if part["type"] == "tool_call")
+    assert sent[2]["parts"][0]["id"] == call["id"]
+    assert "The falcon is reviewed." in sent[2]["parts"][0]["response"]
+    (system,) = json.loads(second.attributes["gen_ai.system_instructions"])
+    assert str(tmp_path / "work") in system["content"]
+    tools = json.loads(second.attributes["gen_ai.tool.definitions"])
+    assert {"type": "function", "name": "str_replace_editor"}.items() <= next(
+        tool for tool in tools if tool["name"] == "str_replace_editor"
+    ).items()
+    reviewer = server.named("invoke_agent reviewer")
+    answers = [
+        each.attributes["gen_ai.output.messages"]
+        for step in server.children(reviewer)
+        for each in server.children(step)
+        if each.name.startswith("chat")
+    ]
+    assert "echo falcon" in answers[0]
+    assert "The falcon is reviewed." in answers[1]
+    assert "sk-live" not in str(server.spans)
+
+
+def test_input_that_is_too_large_has_its_first_and_latest_messages():
+    messages = [
+        {"role": "user", "content": [{"type": "text", "text": "first"}, {"type": "image_url", "image_url": {}}]},
+        *({"role": "user", "content": str(number) * 400} for number in range(6)),
+    ]
+    whole = input_content(CallInput(messages), 10_000)["gen_ai.input.messages"]
+    assert len(whole) == 7
+    assert whole[0]["parts"][1]["content"] == "[an image, which is not sent]"
+    part = input_content(CallInput(messages), 1_200)["gen_ai.input.messages"]
+    assert part[0] == whole[0]
+    assert part[1]["parts"][0]["content"] == "[4 earlier messages are not sent: the input is too large]"
+    assert part[2:] == whole[5:]
+    assert input_content(CallInput(messages), 1)["gen_ai.input.messages"][2:] == whole[6:]

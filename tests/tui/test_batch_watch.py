@@ -11,7 +11,8 @@ import pytest
 from tests.batch.outcomes import LARGE, SMALL, outcome, solved, write_run
 from tests.batch.watched import MODELS, attempt_files, finished_run, running_run, tasks
 from tests.tui.app_driver import wait_until
-from tests.tui.pictures import text_on
+from tests.tui.picture_sessions import finished
+from tests.tui.pictures import app_with, show_events, text_on
 from workbench.batch.attempt import TaskAttempt
 from workbench.batch.results import Results
 from workbench.batch.run_directory import RunDirectory
@@ -21,7 +22,9 @@ from workbench.tui.batch_watch_app import BatchWatchApp
 from workbench.tui.screens.batch_watch.attempts import AttemptPage, AttemptsScreen
 from workbench.tui.screens.batch_watch.grid import WatchGrid
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
+from workbench.tui.screens.main import MainScreen
 from workbench.tui.screens.pager import PagerScreen
+from workbench.tui.screens.race_watch import RaceWatchScreen
 from workbench.view import clock
 from workbench.view.batch_watch import WatchPosition
 
@@ -229,3 +232,16 @@ async def test_deleted_run_is_said_to_be_deleted(tmp_path):
         shutil.rmtree(run)
         await shows(pilot, "the run was deleted")
         assert "running" not in text_on(app)
+
+
+async def test_watched_race_is_closed_without_the_app(tmp_path, directory):
+    run = WatchedRun(RunDirectory(finished_run(tmp_path / "run")))
+    client, app = app_with(finished(), directory, "ohw-dark")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await show_events(pilot, client, finished())
+        for keys in (("f", "escape", "escape"), ("q",)):
+            app.push_screen(RaceWatchScreen(run, WatchPosition(), lambda opened: None))
+            await shows(pilot, "14 of 14 tasks", "q Close")
+            await pilot.press(*keys)
+            await wait_until(pilot, lambda: isinstance(app.screen, MainScreen))
+        assert app.is_running

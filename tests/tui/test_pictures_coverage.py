@@ -76,6 +76,7 @@ TABLE = {
     "rewind: the preview, with a conflict": ("rewind/preview", ["you changed the same lines", "Esc Back"]),
     "compare: two futures of a session": ("compare/compared", ["Both share 12 events", "failed (exit 1)", "Esc Close"]),
     "compare: the attempts of a race": ("race/ranked", ["Race · 5 attempts", "solved", "Tab Next attempt"]),
+    "race: one that was not completed": ("race/offered", ["2 of 5 attempts ended", "y Resume", "d Delete it"]),
     "compare: a change about to be applied": ("compare/applying", ["creates the file", "y Apply"]),
     "diff viewer: a hunk is staged": ("git/not_staged", ["not staged", "Staged hunk 1 of", "a Stage", "C Commit"]),
     "diff viewer: what is staged": ("git/staged", ["staged", "a Unstage"]),

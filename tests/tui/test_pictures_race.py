@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from msgspec.structs import replace
 
 from tests.batch.outcomes import outcome, solved, unsolved
@@ -14,6 +16,7 @@ from workbench.batch.race import RankedAttempt, ranked
 from workbench.protocol.events import FileDelta
 from workbench.session.comparison.final_files import FinalDifference
 from workbench.view.race import RaceComparison, RacedAttempt
+from workbench.view.unfinished_race import UnfinishedRace
 
 OPUS, GPT, LOCAL = "anthropic/claude-opus-4-5", "openai/gpt-5-mini", "ollama/qwen3-coder"
 
@@ -54,6 +57,22 @@ def test_ranked(look, directory, picture, monkeypatch):
         await wait_until(pilot, lambda: "needs an approval" in text_on(app))
         await pilot.press("tab", "tab")
         await wait_until(pilot, lambda: "has changed 2 files" in text_on(app))
+        await at_rest(pilot)
+
+    assert picture(app, look, show)
+
+
+@in_each_look
+def test_offered(look, directory, picture, monkeypatch):
+    started = datetime(2026, 11, 21, 9, 12, tzinfo=UTC)
+    unfinished = UnfinishedRace(race().name, "Negative amounts are lost.\nFix it.", started, ended=2, total=5)
+    monkeypatch.setattr("workbench.view.unfinished_race.unfinished_race", lambda *of: unfinished)
+    client, app = app_with(finished(), directory, look.theme)
+
+    async def show(pilot):
+        await show_events(pilot, client, finished())
+        app.races.handle("")
+        await wait_until(pilot, lambda: "y Resume" in text_on(app))
         await at_rest(pilot)
 
     assert picture(app, look, show)

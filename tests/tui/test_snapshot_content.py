@@ -47,24 +47,24 @@ def objects(repository: SnapshotRepository) -> list[Path]:
 
 
 def test_texts_are_read_from_the_snapshots(repository: SnapshotRepository, file: FileState):
-    read = with_snapshot_content(file, repository.workspace)
+    read = with_snapshot_content(file, repository.workspace, Locations.from_environment())
     assert (read.before, read.after, read.note) == ("one\n", "two\n", "")
 
 
 def test_removed_snapshot_is_named_with_what_removes_it(repository: SnapshotRepository, file: FileState):
     for path in objects(repository):
         path.unlink()
-    read = with_snapshot_content(file, repository.workspace)
+    read = with_snapshot_content(file, repository.workspace, Locations.from_environment())
     assert (read.before, read.after) == (None, None)
     assert read.note.startswith(REMOVED)
     shutil.rmtree(repository.directory)
-    assert with_snapshot_content(file, repository.workspace).note.startswith(REMOVED)
+    assert with_snapshot_content(file, repository.workspace, Locations.from_environment()).note.startswith(REMOVED)
 
 
 def test_large_text_that_no_snapshot_ever_had_stays_called_large(repository: SnapshotRepository, file: FileState):
     shutil.rmtree(repository.directory)
     large = replace(file, note=TOO_LARGE)
-    assert with_snapshot_content(large, repository.workspace) == large
+    assert with_snapshot_content(large, repository.workspace, Locations.from_environment()) == large
 
 
 @pytest.mark.parametrize("content", [b"", b"no object of git", b"x\x9cK\xca\xc9OR0c"])
@@ -72,6 +72,6 @@ def test_damaged_object_is_called_damaged(repository: SnapshotRepository, file: 
     for path in objects(repository):
         path.chmod(0o600)
         path.write_bytes(content)
-    read = with_snapshot_content(file, repository.workspace)
+    read = with_snapshot_content(file, repository.workspace, Locations.from_environment())
     assert (read.before, read.after) == (None, None)
     assert read.note.startswith("the snapshot with this text cannot be read: a file of this version is damaged")

@@ -65,9 +65,10 @@ class Agent:
         before_call: BeforeCall | None = None,
         instructions: str = "",
         on_notice: Callable[[str], None] | None = None,
+        on_request: Callable[[ModelRequest], None] = lambda request: None,
     ) -> None:
         """`before_call` may update `tools` before each model call; `on_notice` receives a line about each tool that is
-        not offered to a model, or offered without some of its parameters.
+        not offered to a model, or offered without some of its parameters; `on_request` receives each request.
         """
         self._active = model if isinstance(model, ActiveModel) else ActiveModel(model)
         self.tools = tools
@@ -79,6 +80,7 @@ class Agent:
         self._prompt = system_prompt(workspace, tools, skills) + (f"\n\n{instructions}" if instructions else "")
         self._before_call = before_call
         self._on_notice = on_notice
+        self._on_request = on_request
         self._noticed: set[str] = set()
 
     @property
@@ -98,6 +100,7 @@ class Agent:
             self._offered.clear()
             self._sizes.clear()
         request = ModelRequest([self._system(), *messages], self.offered(), self.tool_choice, tools_for=self.offered)
+        self._on_request(request)
         return self.model.respond(request, on_delta, cancel)
 
     def offered(self, model: str = "") -> list[dict[str, Any]]:

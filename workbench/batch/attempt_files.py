@@ -13,6 +13,8 @@ import msgspec
 
 from workbench import __version__
 from workbench.batch.attempt import AttemptOutcome, TaskAttempt
+from workbench.batch.attempt_progress import DRAFT_FILE, PROGRESS_FILE
+from workbench.batch.stored_results import PART, StoredResult, store_result
 from workbench.config.locations import Locations, private_directory
 from workbench.errors import WorkbenchError
 from workbench.files.state_files import replace_file
@@ -25,6 +27,8 @@ _OUTCOME: Final = "outcome.json"
 _LOCK: Final = "lock"
 _NOTE: Final = "session"
 _QUESTION: Final = "question"
+_NO_RESULTS: Final = frozenset({_LOCK, _NOTE, PROGRESS_FILE, DRAFT_FILE})
+"""Files of an attempt that matter only while it runs."""
 _LONGEST_QUESTION: Final = 300
 _POLL: Final = 0.2
 _SESSION: Final = lazy_pattern(r"[a-z0-9][a-z0-9-]{0,79}")
@@ -62,6 +66,11 @@ class RunContext(msgspec.Struct, frozen=True):
         return running_data(Locations.from_environment(), self.nonce)
 
     @property
+    def own_run(self) -> Path:
+        """The directory for the files of attempts on a worker that does not see the directory of the run."""
+        return self.local_data / "run"
+
+    @property
     def shared_run(self) -> Path | None:
         """The directory of the run in the shared directory, if there is one."""
         return Path(self.shared) / f"ohw-batch-{self.nonce}" if self.shared else None
@@ -82,6 +91,8 @@ class Report(msgspec.Struct, frozen=True):
     files: Mapping[str, bytes] = {}
     is_in_shared: bool = False
     """Whether the files are in the shared directory."""
+    stored: StoredResult | None = None
+    """Where the files are on the worker, if they are too large for one message."""
     missing_archive: str = ""
     """The archive of its workspace that the worker lacks; the attempt has not started."""
 
@@ -94,7 +105,7 @@ class Report(msgspec.Struct, frozen=True):
         is_own = outcome.names == attempt.names and outcome.patch in ("", f"{own}changes.patch")
         if outcome.session:
             is_own = is_own and _SESSION.fullmatch(outcome.session) is not None
-        for name in self.files:
+        for name in (*self.files, *(self.stored.sizes if self.stored is not None else ())):
             plain = name.removeprefix(own)
             is_plain = name.startswith(own) and "/" not in plain and plain not in ("", ".", "..", _LOCK)
             is_own = is_own and (is_plain or name == f"sessions/{outcome.session}{SUFFIX}")
@@ -128,7 +139,7 @@ class AttemptFiles:
                 raise WorkbenchError(f"this worker does not see {visible_path(context.shared)}, which --shared names")
             run, is_shared = shared, True
         is_in_shared = is_shared and run == shared
-        run = run if is_shared else context.local_data / "run"
+        run = run if is_shared else context.own_run
         files = cls(run, attempt, is_shared=is_shared, is_in_shared=is_in_shared)
         files.directory.mkdir(parents=True, exist_ok=True)
         # The lock of a directory that is deleted afterwards is beside it: nobody may wait for a file that is gone.
@@ -164,7 +175,7 @@ class AttemptFiles:
         return report
 
     def note_session(self, session_id: str) -> None:
-        """Note the session that the attempt starts now, and delete the one that a killed worker noted. Raises OSError.
+        """Note the session that the attempt starts now, and delete what a killed worker noted. Raises OSError.
 
         A worker that is killed after it has stored a session, and before the outcome, would leave one too many.
         """
@@ -172,6 +183,7 @@ class AttemptFiles:
         earlier = _content(note).decode(errors="replace")
         if _SESSION.fullmatch(earlier):
             (self._run / "sessions" / f"{earlier}{SUFFIX}").unlink(missing_ok=True)
+        self.path(PROGRESS_FILE).unlink(missing_ok=True)
         note.write_text(session_id)
 
     def note_question(self, question: str) -> None:
@@ -182,17 +194,22 @@ class AttemptFiles:
             self.path(_QUESTION).unlink(missing_ok=True)
 
     def report(self, outcome: AttemptOutcome, session: Path | None) -> Report:
-        """Store the outcome and the file of the session, or return them by value. Raises OSError."""
+        """Store the outcome and the file of the session, or return them by value if they are small. Raises OSError."""
+        self.path(PROGRESS_FILE).unlink(missing_ok=True)
         if self._is_shared:
             if session is not None:
                 shutil.move(session, private_directory(self._run / "sessions") / session.name)
             if outcome.ending != "interrupted":
                 replace_file(self.path(_OUTCOME), msgspec.json.encode(outcome))
             return Report(outcome, is_in_shared=self._is_in_shared)
-        entries = [each for each in self.directory.iterdir() if each.name not in (_LOCK, _NOTE)]
-        files = {self.relative(each.name): each.read_bytes() for each in entries}
+        entries = [each for each in self.directory.iterdir() if each.name not in _NO_RESULTS]
+        paths = {self.relative(each.name): each for each in entries}
         if session is not None:
-            files[f"sessions/{session.name}"] = session.read_bytes()
+            paths[f"sessions/{session.name}"] = session
+        if sum(path.stat().st_size for path in paths.values()) > PART:
+            return Report(outcome, stored=store_result(self._run, paths))
+        files = {name: path.read_bytes() for name, path in paths.items()}
+        if session is not None:
             session.unlink()
         return Report(outcome, files)
 
@@ -223,7 +240,7 @@ def move_files(attempt: TaskAttempt, outcome: AttemptOutcome, source: Path, targ
     Only regular files are moved, because a link could lead to any file of this machine.
     """
     own = f"attempts/{attempt.key}"
-    names = [f"{own}/{each.name}" for each in (source / own).iterdir() if each.name not in (_LOCK, _NOTE)]
+    names = [f"{own}/{each.name}" for each in (source / own).iterdir() if each.name not in _NO_RESULTS]
     names += [f"sessions/{outcome.session}{SUFFIX}"] if outcome.session else []
     for name in names:
         if (source / name).is_file() and not (source / name).is_symlink():

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Final
 
 from workbench.batch.attempt import AttemptOutcome
+from workbench.batch.attempt_progress import AttemptProgress
 from workbench.batch.attempt_states import PENDING, WAITING, state_sign
 from workbench.batch.figures import amount, duration, money
+from workbench.batch.progress import latest_activity
 from workbench.batch.run_directory import RunDirectory
 from workbench.batch.watched_run import AttemptStatus
 from workbench.text import counted, visible
@@ -25,11 +27,11 @@ _ELSEWHERE: Final = (
 _NO_SESSION: Final = "Its session cannot be opened: it has not started yet, or runs on another machine."
 
 
-def attempt_text(directory: RunDirectory, status: AttemptStatus) -> str:
-    """Return the page of an attempt; reads the ends of its logs."""
+def attempt_text(directory: RunDirectory, status: AttemptStatus, now: float) -> str:
+    """Return the page of an attempt at `now`, in seconds since the epoch; reads the ends of its logs."""
     files = directory.of_attempt(status.attempt.key)
     parts = [
-        ("ATTEMPT", "\n".join(f"  {name:<10} {value}" for name, value in _facts(status))),
+        ("ATTEMPT", "\n".join(f"  {name:<10} {value}" for name, value in _facts(status, now))),
         ("CHECK OUTPUT", _tail(files / "check.log")),
         ("SETUP OUTPUT", _tail(files / "setup.log")),
         ("PROMPT", _indented(status.attempt.task.prompt)),
@@ -37,7 +39,7 @@ def attempt_text(directory: RunDirectory, status: AttemptStatus) -> str:
     return "\n\n".join(f"{heading}\n{text}" for heading, text in parts if text)
 
 
-def _facts(status: AttemptStatus) -> Iterator[tuple[str, str]]:
+def _facts(status: AttemptStatus, now: float) -> Iterator[tuple[str, str]]:
     outcome, state, task = status.outcome, status.state, status.attempt.task
     yield "task", " · ".join((task.id, *task.tags))
     yield "model", visible(status.attempt.model, lines=False)
@@ -50,22 +52,34 @@ def _facts(status: AttemptStatus) -> Iterator[tuple[str, str]]:
     elif state == PENDING:
         yield "", _ELSEWHERE
     elif status.since:
-        yield "started", _clock(status.since)
-        if not status.session:
-            yield "", _NO_SESSION
+        yield from _facts_of_running(status, now)
     if task.check:
         yield "check", visible(task.check, lines=False) + _check_result(outcome)
     if task.setup:
         yield "setup", visible(task.setup, lines=False)
 
 
+def _facts_of_running(status: AttemptStatus, now: float) -> Iterator[tuple[str, str]]:
+    if status.progress is not None:
+        yield from _spent(status.progress)
+        if activity := latest_activity(status.progress, now):
+            yield "activity", activity
+    yield "started", _clock(status.since)
+    if not status.session:
+        yield "", _NO_SESSION
+
+
+def _spent(spent: AttemptOutcome | AttemptProgress) -> Iterator[tuple[str, str]]:
+    yield "steps", str(spent.steps)
+    cached = f" ({amount(spent.cached)} cached)" if spent.cached else ""
+    yield "tokens", f"{amount(spent.input)} in{cached} · {amount(spent.output)} out"
+    yield "cost", money(spent.cost, spent.unpriced)
+
+
 def _facts_of_outcome(outcome: AttemptOutcome) -> Iterator[tuple[str, str]]:
     if outcome.detail:
         yield "reason", visible(outcome.detail, lines=False)
-    yield "steps", str(outcome.steps)
-    cached = f" ({amount(outcome.cached)} cached)" if outcome.cached else ""
-    yield "tokens", f"{amount(outcome.input)} in{cached} · {amount(outcome.output)} out"
-    yield "cost", money(outcome.cost, outcome.unpriced)
+    yield from _spent(outcome)
     yield "time", f"{duration(outcome.total_seconds)}, of which the agent {duration(outcome.seconds)}"
     if outcome.started:
         yield "started", _clock(outcome.started)

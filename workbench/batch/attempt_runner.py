@@ -16,8 +16,9 @@ from typing import Final
 from workbench.batch.answer_wait import AnswerWait
 from workbench.batch.attempt import AttemptOutcome, Ending, TaskAttempt
 from workbench.batch.attempt_files import AttemptFiles, Report, RunContext
+from workbench.batch.attempt_progress import PROGRESS_FILE, ProgressWriter, Spending
 from workbench.batch.attempt_screens import AttemptScreens
-from workbench.batch.attempt_session import AttemptRun, Spending
+from workbench.batch.attempt_session import AttemptRun
 from workbench.batch.commands import CommandRun, run_command
 from workbench.batch.container_commands import command_in, every_host
 from workbench.batch.model_rate import RatedModels, Turns
@@ -38,6 +39,7 @@ from workbench.secrets.masker import MASKER
 from workbench.session.session_factory import Listeners, OpenedSession, start_session
 from workbench.session.session_names import new_id, session_path, socket_path, state_directory
 from workbench.session.toolset import Overrides
+from workbench.telemetry.span import conversation_id, is_session_name
 from workbench.text import first_line
 
 logger = logging.getLogger(__name__)
@@ -163,15 +165,17 @@ class AttemptRunner:
         import_early(settings.profile(self._attempt.model))
         models = RatedModels(settings, self._turns, _VARIABLES)
 
+        progress = ProgressWriter(self._files.path(PROGRESS_FILE), self._spending)
+
         def on_event(event: Event) -> None:
-            self._spending.add(event)
+            progress.on_event(event)
             screens.on_event(event)
 
         listeners: Listeners = {
             "on_event": on_event,
             "on_live": screens.on_live,
             "has_user": self._wait.has_user,
-            "overrides": Overrides(models=models),
+            "overrides": Overrides(models=models, labels=self._labels()),
         }
         session_id = f"{new_id(f'{self._task.id} {self._attempt.model}')}-{self._attempt.number}"
         self._files.note_session(session_id)
@@ -179,6 +183,20 @@ class AttemptRunner:
         self._session = session_path(self._locations, session_id)
         screens.serve(opened, socket_path(self._locations, session_id))
         return opened
+
+    def _labels(self) -> dict[str, str | int]:
+        """Return the attributes by which spans of the attempt can be selected."""
+        task, model, number = self._attempt.names
+        # The name of a race contains words of its prompt, as the ID of a session does.
+        name = self._run_directory.name
+        run = conversation_id(name) if is_session_name(name) else name
+        return {
+            "ohw.batch.run": run,
+            "ohw.batch.run.id": self._context.nonce,
+            "ohw.batch.task": task,
+            "ohw.batch.model": model,
+            "ohw.batch.attempt": number,
+        }
 
     def _settings(self) -> Settings:
         task = self._task

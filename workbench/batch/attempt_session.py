@@ -10,7 +10,6 @@ from typing import Final
 from workbench.batch.answer_wait import AnswerWait
 from workbench.batch.attempt import Ending
 from workbench.llm.model import Cancel
-from workbench.protocol.events import Event, HistoryCondensed, ModelAsked, ModelResponded, RunEnded
 from workbench.session.session import Session
 from workbench.session.session_factory import OpenedSession
 from workbench.text import first_line
@@ -20,33 +19,6 @@ _OUT_OF_TIME: Final = "the time limit is reached"
 _SUB_AGENTS_WAIT: Final = "a sub-agent waits for an approval"
 _LEAST_CHECK: Final = 0.05
 """How often a time limit is checked at most, in seconds."""
-
-
-class Spending:
-    """Adds up what a session and its sub-agents spend, from the events of its log."""
-
-    def __init__(self) -> None:
-        self.steps = 0
-        self.input = self.cached = self.output = 0
-        self.cost = 0.0
-        self.unpriced = 0
-        self.detail = ""
-        """More about how the run ended."""
-
-    def add(self, event: Event) -> None:
-        """Count an event; it may be one of a sub-agent."""
-        if isinstance(event, RunEnded):
-            self.detail = event.detail
-            return
-        call = getattr(event, "event", event)  # a step of a sub-agent
-        if isinstance(call, ModelResponded):
-            self.steps += 1
-        if isinstance(call, ModelResponded | ModelAsked | HistoryCondensed):
-            self.cost += call.cost or 0.0
-            self.unpriced += call.cost is None
-            self.input += call.usage.input or 0
-            self.cached += call.usage.cached or 0
-            self.output += call.usage.output or 0
 
 
 class AttemptRun:

@@ -23,19 +23,23 @@ from workbench.batch.attempt_files import (
     move_files,
     question_in,
 )
+from workbench.batch.attempt_progress import AttemptProgress
 from workbench.batch.cluster import AttemptName, Cluster, SchedulerTurns, is_lost
 from workbench.batch.progress import RunningAttempt
+from workbench.batch.result_fetcher import FetchedResult, ResultFetcher
 from workbench.batch.results import Results
 from workbench.batch.run_directory import RunDirectory
+from workbench.batch.run_progress import RunProgress
 from workbench.batch.workspace_archives import origin_of
 from workbench.batch.workspace_sender import SentArchive, WorkspaceSender
 from workbench.errors import WorkbenchError
 from workbench.text import first_line, visible_path
 
-_Ended: TypeAlias = tuple[TaskAttempt, "Future[bytes] | SentArchive"]
-"""An attempt with its result, or with what its worker has got for it."""
+_End: TypeAlias = "Future[bytes] | SentArchive | FetchedResult"
+_Ended: TypeAlias = tuple[TaskAttempt, _End]
+"""An attempt with its result, with what was fetched of it, or with what its worker has got for it."""
 _MOST_TIMES: Final = 5
-"""How often an attempt is handed out again because its worker lacked the workspace."""
+"""How often an attempt is handed out again because its worker lacked the workspace, or was lost with the result."""
 _MOST_AT_ONCE: Final = 50
 """The most reports that are in memory at a time."""
 _POLL: Final = 0.5
@@ -73,12 +77,14 @@ class BatchRun:
         self._shared_context = context
         self._context = msgspec.json.encode(context)
         self._sender = WorkspaceSender(cluster, context)
+        self._fetcher = ResultFetcher(cluster, context, directory.path)
+        self._progress = RunProgress(directory, cluster, context)
         self._ended: queue.SimpleQueue[_Ended] = queue.SimpleQueue()
         self._is_stopped = threading.Event()
         self.running: dict[str, RunningAttempt] = {}
         """The attempts that were handed out, by their keys."""
         self.cost = earlier_cost
-        """What the attempts of the run have cost so far, in US dollars."""
+        """What the attempts of the run that have ended have cost, in US dollars."""
 
     def run(
         self, attempts: Iterable[TaskAttempt], results: Results, on_outcome: Callable[[AttemptOutcome], None]
@@ -95,6 +101,7 @@ class BatchRun:
         waiting = deque(attempts)
         ended: Sequence[_Ended] = ()
         while waiting or self.running:
+            self._progress.refresh(self.running, at_once=self._max_cost > 0)
             if self._max_cost:  # whether more may start depends on what the ended ones have cost
                 self._collect(ended, results, on_outcome)
                 ended = ()
@@ -104,6 +111,7 @@ class BatchRun:
                 break
             self._collect(ended, results, on_outcome)
             ended = self._next_ended() if waiting or self.running else ()
+        self._progress.forget()
         self._cluster.forget_run(self._context)
         forget_shared_run(self._shared_context)
 
@@ -136,6 +144,10 @@ class BatchRun:
         """Return what a running attempt on this machine asks its user at the moment; empty if it asks nothing."""
         return question_in(self._directory.of_attempt(attempt.key))
 
+    def progress_of(self, attempt: TaskAttempt) -> AttemptProgress | None:
+        """Return what a running attempt has spent so far; None if that is not known."""
+        return self._progress.of(attempt.key)
+
     def stop(self) -> None:
         """Start no more attempts; those that run are finished."""
         self._is_stopped.set()
@@ -147,7 +159,9 @@ class BatchRun:
 
     @property
     def _is_too_expensive(self) -> bool:
-        return 0 < self._max_cost <= self.cost
+        if not self._max_cost:
+            return False
+        return self._max_cost <= self.cost + self._progress.cost(self.running)
 
     def _start_some(self, waiting: deque[TaskAttempt], results: Results, ended: int) -> None:
         """Hand out as many attempts as may run now; `ended` of those that count as running do not run any more."""
@@ -194,7 +208,7 @@ class BatchRun:
             return attempt
         return msgspec.structs.replace(attempt, origin=origin_of(attempt.task))
 
-    def _on_end(self, attempt: TaskAttempt, ended: Future[bytes] | SentArchive) -> None:
+    def _on_end(self, attempt: TaskAttempt, ended: _End) -> None:
         """Note that an attempt has ended, or that its worker has got the workspace; called in other threads."""
         self._ended.put((attempt, ended))
 
@@ -205,6 +219,8 @@ class BatchRun:
         for attempt, each in ended:
             if isinstance(each, SentArchive):
                 outcome = self._sent(attempt, each)
+            elif isinstance(each, FetchedResult):
+                outcome = self._fetched(attempt, each)
             elif each.key in reports:
                 outcome = self._reported(attempt, each, msgspec.json.decode(reports[each.key], type=Report))
             else:
@@ -224,7 +240,24 @@ class BatchRun:
         if report.missing_archive and self.running[attempt.key].number <= _MOST_TIMES:
             self._sender.send(attempt, future, partial(self._on_end, attempt))
             return None
+        if report.stored is not None:
+            report.check(attempt)
+            self._fetcher.fetch(report, report.stored, future, partial(self._on_end, attempt))
+            return None
         return self._stored(attempt, report)
+
+    def _fetched(self, attempt: TaskAttempt, fetched: FetchedResult) -> AttemptOutcome | None:
+        """Return the outcome of an attempt whose files were fetched, or hand it out again if its worker was lost.
+
+        Raises WorkbenchError if they cannot be stored.
+        """
+        if fetched.problem:
+            raise WorkbenchError(fetched.problem)
+        if not fetched.is_lost:
+            return self._stored(attempt, fetched.report)
+        if self.running[attempt.key].number > _MOST_TIMES:
+            return AttemptOutcome(*attempt.names, "worker", "its worker was lost each time before its files were sent")
+        return self._sent(attempt, SentArchive())
 
     def _failed(self, attempt: TaskAttempt, future: Future[bytes]) -> AttemptOutcome:
         """Return the outcome of an attempt that has no report. Raises WorkbenchError unless its workers were lost."""

@@ -29,7 +29,14 @@ from distributed import (
 from distributed.utils import sync
 
 from workbench import __version__
-from workbench.batch.worker import end_attempts, end_unwanted, forget_run, run_attempt, version_of_worker
+from workbench.batch.worker import (
+    end_attempts,
+    end_unwanted,
+    forget_run,
+    run_attempt,
+    running_progress,
+    version_of_worker,
+)
 from workbench.engine.sockets import forbid_tracing
 from workbench.errors import WorkbenchError
 from workbench.text import first_line, visible
@@ -129,6 +136,10 @@ class Cluster:
             answer: T | None = results.get(worker)
             return answer
         return None
+
+    def running_progress(self, context: bytes) -> Sequence[bytes]:
+        """Return what the attempts on each worker have spent so far, except on those that do not answer."""
+        return list(self._client.run(running_progress, context, on_error="ignore").values())
 
     def end_attempts(self, client: str) -> None:
         """Interrupt the attempts of a client on all workers."""

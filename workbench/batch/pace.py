@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from workbench.batch.figures import duration
+from workbench.batch.figures import duration, money
 
 _FEWEST: Final = 5
 """The outcomes from which the remaining time is estimated."""
@@ -23,6 +23,8 @@ class RunPace(msgspec.Struct, frozen=True):
     """None as long as no attempt has ended."""
     remaining: tuple[float, float] | None = None
     """The range of the remaining time; None if nothing remains or too few attempts have ended."""
+    dollars: float | None = None
+    """What a minute costs on average, in US dollars; None if that is not known, or nothing has been spent."""
 
     @property
     def parts(self) -> list[str]:
@@ -30,6 +32,8 @@ class RunPace(msgspec.Struct, frozen=True):
         parts = [duration(self.passed)]
         if self.per_minute is not None:
             parts.append(f"{self.per_minute:.1f} a minute")
+        if self.dollars is not None:
+            parts.append(f"{money(self.dollars)} a minute")
         if self.remaining is not None:
             parts.append(f"{duration(self.remaining[0])} to {duration(self.remaining[1])} left")
         return parts
@@ -43,6 +47,11 @@ def pace_of(durations: Sequence[float], passed: float, remaining: int, parallel:
     per_minute = 60 * len(durations) / passed if durations and passed > 0 else None
     has_range = remaining > 0 and len(durations) >= _FEWEST
     return RunPace(passed, per_minute, remaining_seconds(durations, remaining, max(1, parallel)) if has_range else None)
+
+
+def dollars_a_minute(spent: float, passed: float) -> float | None:
+    """Return what a minute has cost if this was spent in so many seconds; None if nothing was."""
+    return 60 * spent / passed if spent > 0 and passed > 0 else None
 
 
 def remaining_seconds(durations: Sequence[float], remaining: int, parallel: int) -> tuple[float, float]:

@@ -12,9 +12,10 @@ from typing import Final
 import msgspec
 
 from workbench.batch.attempt import AttemptOutcome, TaskAttempt
+from workbench.batch.attempt_progress import AttemptProgress
 from workbench.batch.attempt_states import GOOD, RUNNING, WAITING, state_sign
 from workbench.batch.figures import duration, money
-from workbench.batch.pace import pace_of
+from workbench.batch.pace import dollars_a_minute, pace_of
 from workbench.text import counted, visible
 
 _ROWS: Final = 4
@@ -42,6 +43,19 @@ def outcome_line(outcome: AttemptOutcome, *, as_json: bool) -> str:
     return f"{mark} {outcome.state:<9} {name}   {spent}  {duration(outcome.total_seconds)}{detail}"
 
 
+def spent_so_far(progress: AttemptProgress) -> str:
+    """Return the steps and the cost of a running attempt."""
+    return f"{counted(progress.steps, 'step')}  {money(progress.cost, progress.unpriced)}"
+
+
+def latest_activity(progress: AttemptProgress, now: float) -> str:
+    """Return what a running attempt did last and how long ago, safe to show; empty if it did nothing yet."""
+    if not progress.activity or not progress.at:
+        return ""
+    ago = max(0.0, now - progress.at)  # the clock of a worker may be ahead
+    return f"{visible(progress.activity, lines=False)}, {duration(ago) if ago >= 60 else f'{ago:.0f}s'} ago"
+
+
 def _name(task: str, model: str, number: int) -> str:
     return visible(f"{task}  {model} #{number}", lines=False)
 
@@ -55,15 +69,18 @@ class Progress:
         running: Mapping[str, RunningAttempt],
         clock: Callable[[], float] = time.monotonic,
         question_of: Callable[[TaskAttempt], str] = lambda attempt: "",
+        progress_of: Callable[[TaskAttempt], AttemptProgress | None] = lambda attempt: None,
     ) -> None:
         """`total` attempts are to be made; `running` always has those that run now.
 
-        `question_of` returns what an attempt asks its user at the moment, or an empty text.
+        `question_of` returns what an attempt asks its user at the moment, or an empty text; `progress_of` returns what
+        one has spent so far, if that is known.
         """
         self._total = total
         self._running = running
         self._clock = clock
         self._question_of = question_of
+        self._progress_of = progress_of
         self._began = clock()
         self._durations = array("d")
         self._failures: deque[AttemptOutcome] = deque(maxlen=_ROWS)
@@ -80,29 +97,37 @@ class Progress:
 
     def lines(self, width: int) -> list[str]:
         """Return the view, at most `width` cells wide."""
+        running = list(self._running.values())  # a copy: the view is drawn in a thread of its own
+        progresses = {each.attempt.key: self._progress_of(each.attempt) for each in running}
+        cost = self._cost + sum(each.cost for each in progresses.values() if each is not None)
         done = len(self._durations)
         states = " · ".join(f"{count} {state}" for state, count in self._states.most_common())
-        head = f"{progress_bar(done, self._total)}  {done} of {self._total}   {states}   ${self._cost:.2f}"
-        lines = [head, self._pace(), *self._running_lines(), *self._failure_lines()]
-        return [_cut(line, width) for line in lines if line]
+        head = f"{progress_bar(done, self._total)}  {done} of {self._total}   {states}   ${cost:.2f}"
+        lines = [head, self._pace(cost, len(running)), *self._running_lines(running, progresses)]
+        return [_cut(line, width) for line in (*lines, *self._failure_lines()) if line]
 
-    def _pace(self) -> str:
-        """Return the time so far, the rate, and how long the rest may take."""
-        remaining = self._total - len(self._durations)
-        return " · ".join(pace_of(self._durations, self._clock() - self._began, remaining, len(self._running)).parts)
+    def _pace(self, cost: float, running: int) -> str:
+        """Return the time so far, the rates, and how long the rest may take."""
+        remaining, passed = self._total - len(self._durations), self._clock() - self._began
+        pace = pace_of(self._durations, passed, remaining, running)
+        return " · ".join(msgspec.structs.replace(pace, dollars=dollars_a_minute(cost, passed)).parts)
 
-    def _running_lines(self) -> Iterator[str]:
+    def _running_lines(
+        self, running: list[RunningAttempt], progresses: Mapping[str, AttemptProgress | None]
+    ) -> Iterator[str]:
         """Yield the attempts that have been running longest."""
-        longest = list(self._running.values())  # a copy: the view is drawn in a thread of its own
-        longest.sort(key=lambda each: each.since)
+        running.sort(key=lambda each: each.since)
         now = self._clock()
-        for each in longest[:_ROWS]:
+        for each in running[:_ROWS]:
             question = visible(self._question_of(each.attempt), lines=False)
             mark = state_sign(WAITING if question else RUNNING)
-            words = (_name(*each.attempt.names), duration(now - each.since), question)
+            progress = progresses[each.attempt.key]
+            spent = [spent_so_far(progress)] if progress is not None else []
+            activity = [latest_activity(progress, time.time())] if progress is not None and not question else []
+            words = (_name(*each.attempt.names), duration(now - each.since), *spent, question, *activity)
             yield f"{mark} {'   '.join(filter(None, words))}"
-        if len(longest) > _ROWS:
-            yield f"  and {len(longest) - _ROWS} more"
+        if len(running) > _ROWS:
+            yield f"  and {len(running) - _ROWS} more"
 
     def _failure_lines(self) -> Iterator[str]:
         """Yield the newest attempts that did not succeed, the latest first."""

@@ -11,14 +11,14 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from workbench.batch.attempt import AttemptOutcome, TaskAttempt
+from workbench.batch.attempt import AttemptOutcome, TaskAttempt, planned
 from workbench.batch.results import read_outcomes
 from workbench.batch.run_directory import RunDirectory, RunOptions
 from workbench.batch.task import TaskSpec
@@ -29,7 +29,7 @@ from workbench.files.git import OwnRepository
 from workbench.files.state_files import replace_file
 from workbench.session.session_names import new_id
 from workbench.session.storage.cleanup import RETENTION_DAYS
-from workbench.session.storage.race_leftovers import RECORD, START, delete_copies, races_of
+from workbench.session.storage.race_leftovers import RECORD, START, delete_copies, delete_start, races_of
 from workbench.session.workspace.repository import SnapshotRepository, listed
 from workbench.text import visible, visible_path
 
@@ -58,6 +58,9 @@ class RaceRecord(msgspec.Struct, frozen=True):
     only_permissions: frozenset[str] = frozenset()
     """The attempts that have changed the permissions of files, and nothing else."""
     is_finished: bool = False
+    """Whether the changes of all attempts that have ended are stored."""
+    is_complete: bool = False
+    """Whether all attempts have ended."""
 
 
 @dataclass(frozen=True)
@@ -78,24 +81,17 @@ class RankedAttempt:
         return self.rank == 1 and self.outcome.state in _WINNING
 
 
-def _has_patch(outcome: AttemptOutcome) -> bool:
-    return bool(outcome.patch)
-
-
-def ranked(
-    outcomes: Iterable[AttemptOutcome], has_changed: Callable[[AttemptOutcome], bool] = _has_patch
-) -> list[AttemptOutcome]:
+def ranked(outcomes: Iterable[AttemptOutcome]) -> list[AttemptOutcome]:
     """Return the outcomes, the best one first.
 
     Those whose check succeeded come first, then those with the smallest patch, then the cheapest ones. An attempt that
-    changed nothing, or nothing that could be applied, is the last of its equals, and an unknown price comes after all
-    known ones.
+    changed nothing is the last of its equals, and an unknown price comes after all known ones.
     """
     return sorted(
         outcomes,
         key=lambda each: (
             _TIERS.get(each.state, 3),
-            not has_changed(each),
+            not each.patch,
             each.patch_lines,
             each.unpriced > 0,
             each.cost,
@@ -140,10 +136,35 @@ class Race:
             raise
         return race
 
+    @classmethod
+    def reopen(cls, locations: Locations, name: str) -> Race:
+        """Open a race to resume it. The run is held by this process. Raises UsageError if that is impossible."""
+        race = race_named(locations, name)
+        try:
+            race.run.open()
+        except UsageError:
+            raise UsageError(f"the race {name} is running") from None
+        if not race.can_resume:
+            race.run.close()
+            reason = "its copy of the directory was deleted" if race.open_attempts() else "all of its attempts ended"
+            raise UsageError(f"the race {name} cannot be resumed: {reason}; --show shows it")
+        return race
+
     @property
     def _start(self) -> Path:
-        """The directory with the copy of the workspace that the attempts start from, until the race is finished."""
+        """The directory with the copy of the workspace that the attempts start from, until all of them have ended."""
         return self.run.path / START
+
+    @property
+    def can_resume(self) -> bool:
+        """Whether some attempts have not ended, and the state that they start from still exists."""
+        return self._start.is_dir() and bool(self.open_attempts())
+
+    def open_attempts(self) -> list[TaskAttempt]:
+        """Return the attempts that have not ended, or were interrupted. Raises WorkbenchError."""
+        options = self.run.options()
+        ended = {each.names for each in read_outcomes(self.run.results) if each.ending != "interrupted"}
+        return [each for each in planned(self.run.tasks(), options.models, options.attempts) if each.names not in ended]
 
     def record(self) -> RaceRecord:
         """Return what is stored about the race. Raises UsageError if there is no such race, or WorkbenchError."""
@@ -157,7 +178,7 @@ class Race:
             raise WorkbenchError(f"{visible_path(str(path))} cannot be read: {error}") from None
 
     def finish(self) -> None:
-        """Store the changes of all attempts that have ended, and delete the copy that they started from.
+        """Store the changes of all attempts that have ended; delete the copy that they started from once all have.
 
         The check and the notice of an attempt remain, and so does its patch, even if its changes cannot be stored.
         """
@@ -181,18 +202,28 @@ class Race:
             problems=problems,
             only_permissions=frozenset(only_permissions),
             is_finished=True,
+            is_complete=not self.open_attempts(),
         )
         self._write(record)
-        shutil.rmtree(self._start, ignore_errors=True)
+        if record.is_complete:
+            delete_start(self.run.path)
+
+    def finish_abandoned(self) -> None:
+        """Store the changes of the attempts that have ended if the process of the race was killed before it did."""
+        if self.record().is_finished or not self._start.is_dir():
+            return
+        try:
+            self.run.open()
+        except UsageError:
+            return  # it is running
+        with closing(self.run):
+            self.finish()
 
     def ranking(self) -> list[RankedAttempt]:
         """Return the attempts that have ended, the best one first. Raises UsageError or WorkbenchError."""
         record, (task, *_) = self.record(), self.run.tasks()
 
-        def has_changed(outcome: AttemptOutcome) -> bool:
-            return bool(outcome.patch) and _key(task, outcome) not in record.only_permissions
-
-        outcomes = ranked(read_outcomes(self.run.results), has_changed)
+        outcomes = ranked(read_outcomes(self.run.results))
         keys = [_key(task, each) for each in outcomes]
         return [
             RankedAttempt(
@@ -211,15 +242,25 @@ class Race:
         return "", ""
 
     def close(self) -> None:
-        """Release the directory of the race, and delete all copies of the workspace that still exist.
+        """Release the directory of the race, and delete the copies of the workspace that are not needed any more.
 
-        A race in which no attempt has ended is deleted: nothing of it can be shown.
+        A race that cannot be resumed and in which no attempt has ended is deleted: nothing of it can be shown.
         """
         delete_copies(self._locations, self.run.path)
         with suppress(WorkbenchError):
-            if not read_outcomes(self.run.results):
+            if not self.can_resume and not read_outcomes(self.run.results):
                 shutil.rmtree(self.run.path, ignore_errors=True)
         self.run.close()
+
+    def delete(self) -> None:
+        """Delete everything of the race. Raises UsageError if it is running."""
+        try:
+            self.run.open()
+        except UsageError:
+            raise UsageError(f"the race {self.name} is running") from None
+        with closing(self.run):
+            delete_copies(self._locations, self.run.path)
+            shutil.rmtree(self.run.path, ignore_errors=True)
 
     def _write(self, record: RaceRecord) -> None:
         try:
@@ -271,19 +312,35 @@ def race_named(locations: Locations, name: str) -> Race:
 
 
 def last_race(locations: Locations, workspace: Path) -> Race:
-    """Return the newest finished race in a workspace. Raises UsageError if there is none."""
+    """Return the newest race in a workspace of which something can be shown. Raises UsageError if there is none."""
+    return _newest(locations, workspace, lambda race, record: record.is_finished, "there was no race in {} yet")
+
+
+def resumable_race(locations: Locations, workspace: Path) -> Race:
+    """Return the newest race in a workspace that was not completed and can be. Raises UsageError if there is none."""
+
+    def may_resume(race: Race, record: RaceRecord) -> bool:
+        return not record.is_complete and not race.run.is_in_use and race.can_resume
+
+    return _newest(locations, workspace, may_resume, "there is no race in {} that can be resumed")
+
+
+def running_race(locations: Locations, workspace: Path) -> Race:
+    """Return the newest race in a workspace that is running. Raises UsageError if there is none."""
+    return _newest(locations, workspace, lambda race, record: race.run.is_in_use, "no race is running in {}")
+
+
+def _newest(locations: Locations, workspace: Path, fits: Callable[[Race, RaceRecord], bool], none: str) -> Race:
     newest: tuple[float, Race] | None = None
     for path in races_of(locations).glob(f"*/{RECORD}"):
         race = Race(locations, path.parent.name)
-        try:
+        with suppress(WorkbenchError):
             record = race.record()
-        except WorkbenchError:
-            continue
-        is_here = record.is_finished and record.workspace == str(workspace)
-        if is_here and (newest is None or record.started > newest[0]):
-            newest = record.started, race
+            is_newer = newest is None or record.started > newest[0]
+            if is_newer and record.workspace == str(workspace) and fits(race, record):
+                newest = record.started, race
     if newest is None:
-        raise UsageError(f"there was no race in {visible_path(str(workspace))} yet")
+        raise UsageError(none.format(visible_path(str(workspace))))
     return newest[1]
 
 

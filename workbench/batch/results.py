@@ -8,7 +8,6 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterable
-from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +15,7 @@ import msgspec
 
 from workbench.batch.attempt import AttemptOutcome
 from workbench.errors import WorkbenchError
+from workbench.files.read_only_databases import opened_to_read
 from workbench.text import visible_path
 
 _TYPES: Final = {"attempt": "INTEGER", "solved": "INTEGER", "check_status": "INTEGER", "steps": "INTEGER"} | {
@@ -92,13 +92,13 @@ def read_outcomes(path: Path) -> list[AttemptOutcome]:
     if not path.exists():
         return []
     try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+        with opened_to_read(path) as connection:
             # A run that is just starting has created the file, and not yet the table.
             has_table = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'attempts'").fetchone()
             query = f"SELECT {_NAMES} FROM attempts ORDER BY task, model, attempt"
             rows = connection.execute(query).fetchall() if has_table else []
         return list(map(_outcome, rows))
-    except (sqlite3.Error, msgspec.ValidationError) as error:
+    except (sqlite3.Error, OSError, msgspec.ValidationError) as error:
         raise WorkbenchError(f"{visible_path(str(path))} cannot be read: {error}") from None
 
 
@@ -123,9 +123,9 @@ class ResultsReader:
         if files == self._files or files[0] is None:
             return False
         try:
-            with closing(sqlite3.connect(f"{self._path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            with opened_to_read(self._path) as connection:
                 is_changed = self._read(connection)
-        except (sqlite3.Error, msgspec.ValidationError) as error:
+        except (sqlite3.Error, OSError, msgspec.ValidationError) as error:
             raise WorkbenchError(f"{visible_path(str(self._path))} cannot be read: {error}") from None
         # Two writes within one tick of the clock have the same time, so a recent file is read once more.
         newest = max(each[0] for each in files if each is not None)

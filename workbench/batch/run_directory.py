@@ -76,6 +76,11 @@ class RunDirectory:
         return self.path / "attempts" / key
 
     @property
+    def is_in_use(self) -> bool:
+        """Whether a client works on the run now."""
+        return is_locked(self.path / "lock")
+
+    @property
     def exists(self) -> bool:
         """Whether this is the directory of a run."""
         return (self.path / _OPTIONS).is_file()
@@ -108,7 +113,11 @@ class RunDirectory:
     def open(self) -> Self:
         """Hold the directory of an earlier run. Raises UsageError if there is none, or another client holds it."""
         self.check()
-        self._hold()
+        try:
+            self._hold()
+        except OSError as error:
+            reason = error.strerror or error
+            raise UsageError(f"{self._name} cannot be written: {reason}; a run that is resumed must be") from None
         return self
 
     def check(self) -> None:
@@ -166,3 +175,20 @@ class RunDirectory:
     def close(self) -> None:
         """Release the directory; may be called twice."""
         self._lock.close()
+
+
+def is_locked(path: Path) -> bool:
+    """Return whether a process has locked a file; it may have to wait for the moment that this takes."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return False

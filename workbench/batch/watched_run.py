@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import time
 from collections import Counter, defaultdict
@@ -15,10 +14,12 @@ import msgspec
 
 from workbench.batch.attempt import AttemptOutcome, TaskAttempt, planned
 from workbench.batch.attempt_files import question_in
+from workbench.batch.attempt_progress import AttemptProgress, read_progress
 from workbench.batch.attempt_states import PENDING, RUNNING, WAITING
-from workbench.batch.pace import RunPace, pace_of
+from workbench.batch.elsewhere import ElsewhereList
+from workbench.batch.pace import RunPace, dollars_a_minute, pace_of
 from workbench.batch.results import ResultsReader
-from workbench.batch.run_directory import RunDirectory, RunOptions
+from workbench.batch.run_directory import RunDirectory, RunOptions, is_locked
 from workbench.batch.task import TaskSpec
 from workbench.session.session_names import SUFFIX
 
@@ -40,6 +41,8 @@ class AttemptStatus(msgspec.Struct, frozen=True):
     """What it asks while it is waiting, as one line."""
     since: float = 0.0
     """When it was started, in seconds since the epoch, while it runs."""
+    progress: AttemptProgress | None = None
+    """What it has spent and done so far, while it runs."""
 
     @property
     def state(self) -> str:
@@ -47,9 +50,14 @@ class AttemptStatus(msgspec.Struct, frozen=True):
         return self.outcome.state if self.outcome is not None else self.live
 
     @property
+    def spent(self) -> AttemptOutcome | AttemptProgress | None:
+        """What has its steps, tokens and cost, also while it runs; None if nothing is known of them."""
+        return self.outcome or self.progress
+
+    @property
     def cost(self) -> float:
-        """What it has cost, in US dollars; 0 while that is not known."""
-        return self.outcome.cost if self.outcome is not None else 0.0
+        """What it has cost so far, in US dollars; 0 while that is not known."""
+        return self.spent.cost if self.spent is not None else 0.0
 
     def seconds(self, now: float) -> float:
         """Return how long it took, or has been running at `now`."""
@@ -127,17 +135,23 @@ class WatchedRun:
         """The time of the directory of attempts when it was listed."""
         self._entries: set[str] = set()
         self._live: dict[Names, AttemptStatus] = {}
+        self._row_of: dict[str, int] = {}
+        """The position of each task in the rows."""
+        self._elsewhere = ElsewhereList(directory.path)
         self._view = RunView(directory.path.name)
 
     def read(self) -> RunView:
         """Return the run as it is now. Raises WorkbenchError if it cannot be read."""
         is_new = self._read_plan()
         is_changed = self._results.refresh() or is_new
-        live = {status.attempt.names: status for status in self._running()}
-        if is_changed or live != self._live or not self._view.rows:
+        is_running = self.directory.is_in_use
+        live = {status.attempt.names: status for status in self._running(is_running)}
+        if is_changed or not self._view.rows:
             self._live = live
             self._view = self._with_rows()
-        is_running = _is_locked(self.directory.path / "lock")
+        elif live != self._live:
+            self._view = self._with_live(live)
+            self._live = live
         return msgspec.structs.replace(self._view, is_running=is_running, pace=self._pace(is_running))
 
     def _read_plan(self) -> bool:
@@ -157,20 +171,29 @@ class WatchedRun:
                 self._keys[attempt.key] = attempt.names
         return True
 
-    def _running(self) -> Iterator[AttemptStatus]:
-        """Yield the attempts that run on this machine, or share their files with it."""
+    def _running(self, has_client: bool) -> Iterator[AttemptStatus]:
+        """Yield the attempts that run: on this machine, with their files here, or where their client says."""
+        for key, each in self._elsewhere.read().items() if has_client else ():
+            if (attempt := self._without_outcome(key)) is not None:
+                yield AttemptStatus(attempt, None, RUNNING, since=each.since, progress=each.progress)
         for key in self._list_attempts():
-            names = self._keys.get(key)
-            outcome = self._results.outcomes.get(names) if names is not None else None
-            if names is None or (outcome is not None and outcome.ending != "interrupted"):
+            if (attempt := self._without_outcome(key)) is None:
                 continue
             files = self.directory.of_attempt(key)
-            if _is_locked(files / "lock"):
+            if is_locked(files / "lock"):
                 question = question_in(files)
                 live = WAITING if question else RUNNING
                 since = _modified(files / "lock")
                 session = self._session_here(_text(files / "session").strip())
-                yield AttemptStatus(self._attempts[names], None, live, session, question, since)
+                yield AttemptStatus(attempt, None, live, session, question, since, read_progress(files))
+
+    def _without_outcome(self, key: str) -> TaskAttempt | None:
+        """Return the attempt with this key if it belongs to the run, and has not ended or was interrupted."""
+        names = self._keys.get(key)
+        outcome = self._results.outcomes.get(names) if names is not None else None
+        if names is None or (outcome is not None and outcome.ending != "interrupted"):
+            return None
+        return self._attempts[names]
 
     def _session_here(self, name: str) -> str:
         """Return the ID of a session if it runs on this machine: an attempt elsewhere may share its other files."""
@@ -204,6 +227,7 @@ class WatchedRun:
             states[status.state] += 1
             cells[attempt.task.id][attempt.model].append(status)
             tasks.setdefault(attempt.task.id, attempt.task)
+        self._row_of = {name: number for number, name in enumerate(tasks)}
         models = dict.fromkeys((*self._options.models, *(attempt.model for attempt in self._attempts.values())))
         used = {model for row in cells.values() for model in row}
         return RunView(
@@ -211,9 +235,36 @@ class WatchedRun:
             rows=[TaskRow(task, cells[name]) for name, task in tasks.items()],
             models=[model for model in models if model in used],
             states=states,
-            cost=sum(outcome.cost for outcome in outcomes.values()),
+            cost=sum(outcome.cost for outcome in outcomes.values()) + self._spent_now,
             unpriced=sum(outcome.unpriced for outcome in outcomes.values()),
         )
+
+    @property
+    def _spent_now(self) -> float:
+        """What the running attempts have cost so far, in US dollars."""
+        return sum(status.cost for status in self._live.values())
+
+    def _with_live(self, live: dict[Names, AttemptStatus]) -> RunView:
+        """Return the view with other running attempts, which may be the same ones with other figures.
+
+        Only their rows are built again: this happens each second, and a run may have 20,000 others.
+        """
+        states, rows = Counter(self._view.states), [*self._view.rows]
+        for names in {*live, *self._live}:
+            before, now = self._live.get(names), live.get(names)
+            if before == now:
+                continue
+            attempt = self._attempts[names]
+            status = now or AttemptStatus(attempt, self._results.outcomes.get(names))
+            row = rows[self._row_of[attempt.task.id]]
+            cell = row.cells[attempt.model]
+            number = next(at for at, each in enumerate(cell) if each.attempt.number == attempt.number)
+            states[cell[number].state] -= 1
+            states[status.state] += 1
+            cells = {**row.cells, attempt.model: [*cell[:number], status, *cell[number + 1 :]]}
+            rows[self._row_of[attempt.task.id]] = TaskRow(row.task, cells)
+        spent = sum(status.cost for status in live.values()) - self._spent_now
+        return msgspec.structs.replace(self._view, rows=rows, states=states, cost=self._view.cost + spent)
 
     def _pace(self, is_running: bool) -> RunPace | None:
         """Return the pace since the last client started; None if nothing has ended since, and nothing runs."""
@@ -228,24 +279,8 @@ class WatchedRun:
         remaining = self._view.total - self._view.done
         # The rate is that of all, and the spread that of the latest, which is enough.
         timed = pace_of(durations[-_MOST_TIMED:], pace.passed, remaining, len(self._live))
-        return RunPace(pace.passed, pace.per_minute, timed.remaining)
-
-
-def _is_locked(path: Path) -> bool:
-    """Return whether a process has locked a file; it may have to wait for the moment that this takes."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    finally:
-        os.close(descriptor)
-    return False
+        dollars = dollars_a_minute(sum(each.cost for each in recent) + self._spent_now, pace.passed)
+        return RunPace(pace.passed, pace.per_minute, timed.remaining, dollars)
 
 
 def _text(path: Path) -> str:

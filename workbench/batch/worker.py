@@ -16,6 +16,7 @@ import msgspec
 from workbench import __version__
 from workbench.batch.attempt import AttemptOutcome, Ending, TaskAttempt
 from workbench.batch.attempt_files import AttemptFiles, Report, RunContext
+from workbench.batch.attempt_progress import read_progress
 from workbench.batch.attempt_runner import AttemptRunner, worker_name
 from workbench.batch.model_rate import Turns
 from workbench.batch.task import InvalidTask
@@ -53,6 +54,11 @@ class _Interrupts:
         finally:
             with self._lock:
                 del self._running[cancel]
+
+    def keys(self, client: str) -> list[str]:
+        """Return the keys of a client's attempts that run now."""
+        with self._lock:
+            return [key for name, key in self._running.values() if name == client]
 
     def end(self, client: str) -> None:
         """End all attempts of a client, now and later."""
@@ -102,6 +108,14 @@ def end_attempts(client: str) -> None:
 def end_unwanted(client: str = "", key: str = "") -> None:
     """Interrupt the attempts in this process whose results nobody waits for: all, those of a client, or one of them."""
     _interrupts.end_running(client, key)
+
+
+def running_progress(context: bytes) -> bytes:
+    """Return what the attempts of a run in this process have spent so far, as far as only this machine has it."""
+    shared = msgspec.json.decode(context, type=RunContext)
+    directories = {key: shared.own_run / "attempts" / key for key in _interrupts.keys(shared.client)}
+    read = {key: read_progress(directory) for key, directory in directories.items()}
+    return msgspec.json.encode({key: progress for key, progress in read.items() if progress is not None})
 
 
 def run_attempt(attempt: bytes, context: bytes, turns: Turns | None = None) -> bytes:

@@ -463,7 +463,7 @@ def _add_session(parser: _Parser, command: str) -> None:
 
 
 def _add_export(parser: _Parser) -> None:
-    parser.add_argument("id", nargs="?", metavar="ID", help="session ID or unique prefix (default: the last one here)")
+    parser.add_argument("id", nargs="?", metavar="ID", help="session ID, prefix or file (default: the last one here)")
     forms = parser.add_mutually_exclusive_group()
     for form, what in FORMS.items():
         forms.add_argument(f"--{form}", dest="form", action="store_const", const=form, help=what)

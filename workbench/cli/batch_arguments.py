@@ -51,8 +51,19 @@ def add_race(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--minutes", metavar="N", type=_minutes, help="time limit of each attempt")
     parser.add_argument("--max-parallel", metavar="N", type=_positive, help="attempts at the same time (cores, or 4)")
     parser.add_argument(
-        "--show", nargs="?", const="", metavar="RACE", help="show an earlier race (default: the last one)"
+        "--wait",
+        metavar="MINUTES",
+        type=_positive,
+        help="how long an attempt waits for your answer, in --watch or, from /race, in the app (0)",
     )
+    earlier = parser.add_mutually_exclusive_group()
+    about = {
+        "show": "show an earlier race (default: the last one)",
+        "resume": "continue a race that was not completed (default: the last one); what has ended is not repeated",
+        "watch": "watch a race and answer its attempts (default: the one that is running in this directory)",
+    }
+    for name, what in about.items():
+        earlier.add_argument(f"--{name}", nargs="?", const="", metavar="RACE", help=what)
     parser.add_argument("--json", action="store_true", help="print each outcome, and the ranking, as a JSON line")
     parser.add_argument(
         "--until-eof", action="store_true", help="interrupt the race when standard input ends, for programs that run it"

@@ -84,7 +84,8 @@ def display(run: BatchRun, total: int, *, as_json: bool) -> Iterator[Callable[[A
     from rich.live import Live
     from rich.text import Text
 
-    progress, console = Progress(total, run.running, question_of=run.question_of), Console(highlight=False)
+    progress = Progress(total, run.running, question_of=run.question_of, progress_of=run.progress_of)
+    console = Console(highlight=False)
 
     def view() -> Text:
         return Text("\n".join(progress.lines(console.width)), no_wrap=True)

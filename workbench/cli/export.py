@@ -13,8 +13,9 @@ from workbench.config.locations import Locations
 from workbench.errors import UsageError
 from workbench.files.output_file import save_lines
 from workbench.lazy_pattern import lazy_pattern
-from workbench.session.session_names import session_path
-from workbench.session.storage.store import Store
+from workbench.session.session_names import SUFFIX, session_path
+from workbench.session.storage.store import Store, first_event
+from workbench.text import visible_path
 
 if TYPE_CHECKING:
     from workbench.view.transcript.transcript import Recorded
@@ -57,15 +58,17 @@ def export(arguments: Namespace) -> int:
     if Path(arguments.id or "").suffix.lower() in {end for ends in FORMS.values() for end in ends}:
         raise UsageError(f"{arguments.id} looks like a file: `ohw export -o {arguments.id}` writes it")
     arguments.last = False
-    session = chosen_session(where, arguments)
+    path = _file_of(where, arguments)
     if request.form == "patch":
         if request.until is not None:
             raise UsageError("a patch has the changes up to now; leave --at out")
         from workbench.cli.container_copy import print_patch
 
-        print_patch(where, Path(session.workspace), arguments.output)
+        with Store.open(path, readonly=True) as store:
+            workspace = Path(first_event(store).workspace)
+        print_patch(where, workspace, arguments.output)
         return 0
-    with Store.open(session_path(where, session.id), readonly=True) as store:
+    with Store.open(path, readonly=True) as store:
         lines = _lines_of(store, request)
         if arguments.output and arguments.output != "-":
             save_lines(lines, Path(arguments.output))
@@ -76,6 +79,18 @@ def export(arguments: Namespace) -> int:
             events = f"event {gap.first}" if gap.first == gap.last else f"events {gap.first} to {gap.last}"
             print_error(f"omitted: {events} ({gap.reason})")
     return 0
+
+
+def _file_of(where: Locations, arguments: Namespace) -> Path:
+    """Return the session file: that of the session with the ID, the file itself if it is named, or that of the last
+    session here. Raises UsageError.
+    """
+    named = Path(arguments.id or "").expanduser()
+    if named.suffix != SUFFIX:
+        return session_path(where, chosen_session(where, arguments).id)
+    if not named.is_file():
+        raise UsageError(f"there is no session file {visible_path(str(named))}")
+    return named
 
 
 def _request_of(arguments: Namespace, theme: str) -> ExportRequest:

@@ -19,10 +19,19 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from workbench.batch.attempt import planned
 from workbench.batch.attempt_files import RunContext
-from workbench.batch.race import MODE, TASK, Race, RankedAttempt, attempts_with_each, last_race, race_named
-from workbench.batch.results import Results
+from workbench.batch.race import (
+    MODE,
+    TASK,
+    Race,
+    RankedAttempt,
+    attempts_with_each,
+    last_race,
+    race_named,
+    resumable_race,
+    running_race,
+)
+from workbench.batch.results import Results, read_outcomes
 from workbench.batch.run_directory import RunOptions
 from workbench.batch.task import InvalidTask, TaskSpec
 from workbench.cli.batch_run import (
@@ -36,6 +45,7 @@ from workbench.cli.batch_run import (
     models_of,
     require_cluster,
 )
+from workbench.cli.batch_watch import watch_run
 from workbench.cli.common import print_error, print_line, settings_of, workspace_of
 from workbench.config.locations import Locations
 from workbench.config.modes import MODES
@@ -52,34 +62,72 @@ _LEAST_PARALLEL = 4
 def race(arguments: Namespace) -> int:
     """Run a race and show its ranking; return 0 if an attempt won, 1 if none did, and 130 if it was interrupted.
 
-    With `--show`, an earlier race is shown. Raises UsageError before anything starts if the arguments are invalid.
+    With `--resume`, an earlier race is continued; with `--show` or `--watch`, it is shown. Raises UsageError before
+    anything starts if the arguments are invalid.
     """
     locations, settings = settings_of(arguments)
     workspace = workspace_of(arguments)
+    _check_earlier(arguments)
     if arguments.show is not None:
-        if arguments.prompt is not None:
-            raise UsageError("--show shows an earlier race; give no PROMPT")
         earlier = race_named(locations, arguments.show) if arguments.show else last_race(locations, workspace)
         return _present(arguments, locations, earlier)
+    if arguments.watch is not None:
+        watched = race_named(locations, arguments.watch) if arguments.watch else running_race(locations, workspace)
+        watch_run(locations, settings, watched.run, "`ohw race --show RACE` prints the ranking")
     require_cluster("race")
-    task, options = _task(arguments, settings, workspace), _options(arguments, settings)
+    return _race(arguments, locations, settings, workspace)
+
+
+def _race(arguments: Namespace, locations: Locations, settings: Settings, workspace: Path) -> int:
+    """Run a new race, or continue one; return as `race` does."""
+    new = (_task(arguments, settings, workspace), _options(arguments, settings)) if arguments.resume is None else None
     with interruptible() as interrupts:
         if arguments.until_eof:
             _interrupt_at_end_of_input(interrupts)
         try:
-            created = _create(arguments, locations, task, options, interrupts)
+            if new is not None:
+                started = _create(arguments, locations, *new, interrupts)
+            else:
+                started = _reopen(arguments, locations, settings, workspace)
         except WorkbenchError as error:
             if not interrupts.count:
                 raise
             print_error(f"nothing was started: {error}")
             return INTERRUPTED
-        with closing(created) as started:
+        with closing(started):
             _run(arguments, settings, started, interrupts)
             ranking = started.ranking()
+    if started.can_resume:
+        more = f"ohw race --resume {visible(started.name, lines=False)}"
+        print_error(f"{counted(len(started.open_attempts()), 'attempt')} left; continue with `{more}`")
     if interrupts.count or not ranking:
         _print(arguments, started, ranking)
         return INTERRUPTED if interrupts.count else 1
     return _present(arguments, locations, started)
+
+
+def _check_earlier(arguments: Namespace) -> None:
+    """Raise UsageError if options of a new race are given for an earlier one."""
+    chosen = next((name for name in ("show", "resume", "watch") if getattr(arguments, name) is not None), "")
+    if not chosen:
+        return
+    if arguments.prompt is not None:
+        raise UsageError(f"--{chosen} is for an earlier race; give no PROMPT")
+    fixed = ("models", "attempts", "check", "setup", "minutes", "mode")
+    if chosen == "resume" and (wrong := next((name for name in fixed if getattr(arguments, name) is not None), "")):
+        raise UsageError(f"--resume continues a race as it was started; --{wrong} is for a new one")
+
+
+def _reopen(arguments: Namespace, locations: Locations, settings: Settings, workspace: Path) -> Race:
+    """Open the race to resume. Raises UsageError."""
+    name = arguments.resume or resumable_race(locations, workspace).name
+    race = Race.reopen(locations, name)
+    try:
+        check_never(settings, race.run.tasks())
+    except UsageError:
+        race.close()
+        raise
+    return race
 
 
 def _create(
@@ -91,6 +139,8 @@ def _create(
         mode = next(mode.label for name, mode in MODES.items() if name == task.mode)
         workspace = visible_path(task.workspace)
         print_line(f"{attempts} in copies of {workspace} · {mode}\nCopying {workspace} …")
+        if arguments.wait:
+            print_line("To answer what the attempts ask: ohw race --watch, in another terminal")
         sys.stdout.flush()
     return Race.create(locations, task, options, lambda: interrupts.count > 0)
 
@@ -134,7 +184,7 @@ def _run(arguments: Namespace, settings: Settings, race: Race, interrupts: Inter
     from workbench.batch.cluster import local_cluster
 
     options = race.run.options()
-    attempts = list(planned(race.run.tasks(), options.models, options.attempts))
+    attempts = race.open_attempts()
     if arguments.json:
         print_line(json.dumps({"race": race.name, "attempts": len(attempts)}))
         sys.stdout.flush()
@@ -142,13 +192,15 @@ def _run(arguments: Namespace, settings: Settings, race: Race, interrupts: Inter
         options.nonce,
         str(race.run.path),
         options.flags,
-        command_model=command_model(arguments),
+        answer_seconds=60.0 * (arguments.wait or 0),
+        command_model=command_model(arguments) or options.models[0],
         client=secrets.token_hex(6),
     )
     workers = arguments.max_parallel or max(_LEAST_PARALLEL, len(os.sched_getaffinity(0)))
     with closing(Results(race.run.results)) as results, local_cluster(min(workers, len(attempts))) as cluster:
         max_cost = settings.max_cost if "max_cost" in settings.from_flags else 0.0
-        run = BatchRun(race.run, context, cluster, max_cost=max_cost, notify=print_error)
+        cost = sum(each.cost for each in read_outcomes(race.run.results))
+        run = BatchRun(race.run, context, cluster, max_cost=max_cost, earlier_cost=cost, notify=print_error)
         interrupts.concern(run)
         with display(run, len(attempts), as_json=arguments.json) as show:
             run.run(attempts, results, show)
@@ -174,6 +226,7 @@ def _interrupt_at_end_of_input(interrupts: Interrupts) -> None:
 
 def _present(arguments: Namespace, locations: Locations, race: Race) -> int:
     """Show the ranking: on the Compare screen if this is a terminal, else as a table or JSON. Raises UsageError."""
+    race.finish_abandoned()
     ranking = race.ranking()
     is_terminal = all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
     if arguments.json or not is_terminal or os.environ.get("TERM", "dumb") == "dumb":

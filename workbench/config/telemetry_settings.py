@@ -30,7 +30,10 @@ class TelemetrySettings:
         unset="OTEL_EXPORTER_OTLP_ENDPOINT, or port 4318 of this machine",
     )
     content: bool = setting(
-        False, Switch(), "Content", "Also send prompts, answers, arguments and results, without secrets."
+        False,
+        Switch(),
+        "Content",
+        "Also send prompts, what models are sent, answers, arguments and results, without secrets.",
     )
 
 

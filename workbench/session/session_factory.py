@@ -432,12 +432,12 @@ class _Builder:
             before_call=self._before_call(),
             instructions="\n\n".join(filter(None, instructions)),
             on_notice=notifier(self._request.listeners["on_live"]),
+            on_request=self.toolset.note_request,
         )
 
     def _before_call(self) -> BeforeCall | None:
         """Return what waits for the container and updates the tools of servers and callers before each model call."""
-        update = None if self._started.parent else self._overrides.update_tools
-        return self.toolset.before_call(update)
+        return self.toolset.before_call(None if self._started.parent else self._overrides.update_tools)
 
 
 def _start_child(

@@ -117,10 +117,16 @@ class SubAgent:
     """A running sub-agent, driven in the thread of the call that delegated to it."""
 
     def __init__(
-        self, agent: str, call: CallContext | None, on_wait: Callable[[], None], *, is_program: bool = False
+        self,
+        agent: str,
+        call: CallContext | None,
+        on_wait: Callable[[], None],
+        on_answer: Callable[[str, ModelResponded], None] = lambda session, answer: None,
+        *,
+        is_program: bool = False,
     ) -> None:
-        """`on_wait` is called when the sub-agent starts to wait for the user; `is_program` means that it is another
-        program, which cannot be left and resumed.
+        """`on_wait` is called when the sub-agent starts to wait for the user, and `on_answer` with its session and each
+        answer of its model; `is_program` means that it is another program, which cannot be left and resumed.
         """
         self.agent = agent
         self.is_program = is_program
@@ -131,6 +137,7 @@ class SubAgent:
         self.is_waiting = False
         self._call = call
         self._on_wait = on_wait
+        self._on_answer = on_answer
         self._opened: OpenedSubSession | None = None
         self._changed = threading.Event()
         self._is_stopped = False
@@ -249,6 +256,8 @@ class SubAgent:
             step = msgspec.structs.replace(event, action_id=action_id)
         else:
             step = delegate_step(self._call.action_id, self.agent, self.id, event)
+        if isinstance(event, ModelResponded):
+            self._on_answer(self.id, event)
         if step is not None:
             self._call.report(step)
 
@@ -289,11 +298,16 @@ class Delegates:
         self._state = state
         self._was_open: set[str] = set()  # sessions of sub-agents that this process has opened
         self._listeners: list[Callable[[], None]] = []
+        self._on_answer: Callable[[str, ModelResponded], None] = lambda session, answer: None
         self._is_suspended = False
         self._stop_reason = ""
         self._changed = threading.Condition()
         self._starting = threading.Lock()
         self._working: list[SubAgent] = []
+
+    def on_answer(self, listener: Callable[[str, ModelResponded], None]) -> None:
+        """Call `listener`, from any thread, with the session of a sub-agent and an answer, before that is reported."""
+        self._on_answer = listener
 
     def on_wait(self, listener: Callable[[], None]) -> None:
         """Call `listener`, from any thread, when `waiting` may have changed."""
@@ -315,7 +329,7 @@ class Delegates:
         call, kind = CURRENT_CALL.get(), self._kinds.named(agent)
         name = call.sub_agent.agent if call and call.sub_agent else kind.name if kind else agent
         is_program = kind is not None and kind.program is not None
-        sub_agent = SubAgent(name, call, self._notify, is_program=is_program)
+        sub_agent = SubAgent(name, call, self._notify, self._on_answer, is_program=is_program)
         with self._changed:
             self._working.append(sub_agent)
             if self._is_suspended:

@@ -8,16 +8,19 @@ from functools import partial
 from typing import Final
 from urllib.parse import unquote
 
+import msgspec
+
 from workbench.agent.agent_kinds import AgentKind
 from workbench.config.settings import Settings, TelemetrySettings, read_telemetry
 from workbench.llm.errors import public_url
-from workbench.protocol.events import DelegateStep, Event, RunEnded
+from workbench.llm.model import ModelRequest
+from workbench.protocol.events import DelegateStep, Event, ModelResponded, RunEnded
 from workbench.secrets.masker import MASKER
 from workbench.session.log import Log
 from workbench.session.state import State
 from workbench.telemetry.sender import Exporter, SpanSender
 from workbench.telemetry.session_spans import SessionSpans
-from workbench.telemetry.span import AgentIdentity, conversation_id
+from workbench.telemetry.span import AgentIdentity, AttributeValue, CallInput, conversation_id
 
 _HEADERS: Final = ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS")
 _ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
@@ -31,13 +34,23 @@ class SessionTelemetry:
     """Makes spans from the events of one session and sends them; call `follow` first."""
 
     def __init__(
-        self, settings: Settings, session_id: str, kind_of: Callable[[str], AgentKind | None], *, has_user: bool
+        self,
+        settings: Settings,
+        session_id: str,
+        kind_of: Callable[[str], AgentKind | None],
+        *,
+        has_user: bool,
+        labels: Mapping[str, AttributeValue],
     ) -> None:
-        """`kind_of` returns the kind of a sub-agent, if it has one.
+        """`kind_of` returns the kind of a sub-agent, if it has one; all spans have the attributes `labels`.
 
         `has_user` means that a user waits while the session is closed.
         """
         chosen = read_telemetry(settings.telemetry)
+        self.has_content = chosen.content
+        """Whether what models are sent and answer is in the spans."""
+        self._labels = labels
+        self._answers: dict[tuple[str, str], ModelResponded] = {}
         _mask_headers(os.environ)
         self._settings = settings
         self._session_id = session_id
@@ -49,7 +62,7 @@ class SessionTelemetry:
 
     def follow(self, log: Log) -> None:
         """Follow the log from now on."""
-        agent = AgentIdentity("ohw", conversation_id(self._session_id), partial(self._model, log.state))
+        agent = self._identity("ohw", self._session_id, partial(self._model, log.state))
         calls = {name: action.proposed for name, action in log.state.batch.items()}
         self._spans = SessionSpans(agent, calls, self._sender.add, partial(self._sub_agent, log.state))
         self._log = log
@@ -57,23 +70,41 @@ class SessionTelemetry:
 
     def _apply(self, event: Event) -> None:
         assert self._spans is not None, "telemetry follows no log yet"
-        self._spans.apply(event)
+        self._spans.apply(self._with_answer(event) if isinstance(event, DelegateStep) else event)
         if isinstance(event, RunEnded):
             self._sender.flush()
+
+    def note_request(self, request: ModelRequest) -> None:
+        """Note what the session's agent sends to its model now; the list of messages may change afterwards."""
+        if self._spans is not None:
+            self._spans.note_request(CallInput([*request.messages], request.tools))
+
+    def note_answer(self, session: str, answer: ModelResponded) -> None:
+        """Note an answer that a sub-agent got, just before it is in this log without its text."""
+        self._answers[session, answer.response_id] = answer
+
+    def _with_answer(self, step: DelegateStep) -> DelegateStep:
+        """Return a step of a sub-agent with the answer that it got."""
+        if not isinstance(step.event, ModelResponded):
+            return step
+        answer = self._answers.pop((step.session, step.event.response_id), None)
+        return step if answer is None else msgspec.structs.replace(step, event=answer)
 
     def _model(self, state: State, fallback: str) -> str:
         """Return, as provider/model, the model that is asked now, or the fallback model with this name."""
         return self._settings.profile(fallback or state.asked_model).model
 
     def _sub_agent(self, state: State, step: DelegateStep) -> AgentIdentity:
-        conversation = conversation_id(step.session)
         kind = self._kind_of(step.agent)
         if kind is None:
-            return AgentIdentity(_NO_KIND, conversation, partial(self._model, state))
+            return self._identity(_NO_KIND, step.session, partial(self._model, state))
         if kind.program is not None:
-            return AgentIdentity(kind.name, conversation, lambda _: f"acp/{kind.name}")
+            return self._identity(kind.name, step.session, lambda _: f"acp/{kind.name}")
         own = kind.model if kind.model in self._settings.models else ""
-        return AgentIdentity(kind.name, conversation, lambda fallback: self._model(state, fallback or own))
+        return self._identity(kind.name, step.session, lambda fallback: self._model(state, fallback or own))
+
+    def _identity(self, name: str, session: str, model_for: Callable[[str], str]) -> AgentIdentity:
+        return AgentIdentity(name, conversation_id(session), model_for, self._labels)
 
     def close(self) -> None:
         """Send the last spans; what cannot be sent in time is lost."""

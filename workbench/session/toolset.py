@@ -18,7 +18,7 @@ from workbench.config.container_settings import ASK
 from workbench.config.locations import Locations, private_directory
 from workbench.config.settings import ContainerSettings, Settings, read_container, read_telemetry
 from workbench.errors import UsageError
-from workbench.llm.model import Model, ModelError
+from workbench.llm.model import Model, ModelError, ModelRequest
 from workbench.processes.launch import Launcher
 from workbench.processes.spawn import keep_out_of
 from workbench.protocol.events import Event
@@ -123,6 +123,8 @@ class Overrides(msgspec.Struct, frozen=True):
     update_tools: UpdateTools | None = None
     instructions: str = ""
     """Text that is added to the instructions for the model."""
+    labels: Mapping[str, str | int] = {}
+    """Attributes of all spans of the session, by which they can be selected."""
 
 
 NO_OVERRIDES = Overrides()
@@ -147,6 +149,11 @@ class Toolset(msgspec.Struct, frozen=True):
     telemetry: SessionTelemetry | None = None
     """Sends spans of the session; None if the settings do not ask for that."""
     telemetry_notices: Sequence[str] = ()
+
+    def note_request(self, request: ModelRequest) -> None:
+        """Note a request to the session's model for its span, if the settings ask for its content."""
+        if self.telemetry is not None and self.telemetry.has_content:
+            self.telemetry.note_request(request)
 
     @property
     def notices(self) -> Sequence[str]:
@@ -226,12 +233,15 @@ def open_toolset(
         for name in [name for name, tool in tools.items() if not services.kind.offers(tool)]:
             del tools[name]
     skills = skills_of(workspace, [locations.skills])
-    hooks, telemetry = _hooks(location, services, launchers[0]), _telemetry(resources, location, services)
+    hooks, telemetry = (
+        _hooks(location, services, launchers[0]),
+        _telemetry(resources, location, services, overrides.labels),
+    )
     return Toolset(selection, tools, servers, questions, skills, confinement, directory, *hooks, *telemetry)
 
 
 def _telemetry(
-    resources: ExitStack, location: SessionLocation, services: ToolServices
+    resources: ExitStack, location: SessionLocation, services: ToolServices, labels: Mapping[str, str | int]
 ) -> tuple[SessionTelemetry | None, Sequence[str]]:
     """Return what sends spans of a session, and a notice if its packages are missing; the spans of a sub-agent are made
     from its parent's log.
@@ -243,8 +253,14 @@ def _telemetry(
     if not is_installed():
         return None, (f"no spans are sent: {MISSING}; {INSTALL}",)
     telemetry = SessionTelemetry(
-        location.settings, location.session_id, services.delegates.kind_of, has_user=services.has_user
+        location.settings,
+        location.session_id,
+        services.delegates.kind_of,
+        has_user=services.has_user,
+        labels=labels,
     )
+    if telemetry.has_content:
+        services.delegates.on_answer(telemetry.note_answer)
     resources.callback(telemetry.close)
     return telemetry, ()
 

@@ -19,13 +19,16 @@ from opentelemetry.trace.status import Status, StatusCode
 
 from workbench import __version__
 from workbench.secrets.masker import MASKER
+from workbench.telemetry.input_messages import input_content
 from workbench.telemetry.sender import THREAD
 from workbench.telemetry.span import AttributeValue, SpanRecord
 from workbench.text import cut_middle
 
 _PATH: Final = "/v1/traces"
 _LONGEST: Final = 60_000
-"""Characters of an attribute with content."""
+"""Characters of an attribute with content, other than the input of a model."""
+_LONGEST_INPUT: Final = 2_000_000
+"""Characters of the messages that a model was sent."""
 
 
 class OtlpExporter:
@@ -53,7 +56,9 @@ class OtlpExporter:
 
     def _converted(self, span: SpanRecord) -> ReadableSpan:
         trace_id, parent_id = span.parent.trace_id, span.parent.span_id
-        content = _as_json(span.content) if self._with_content else {}
+        content = _as_json(span.content, _LONGEST) if self._with_content else {}
+        if self._with_content and span.request is not None:
+            content |= _as_json(input_content(span.request, _LONGEST_INPUT), 2 * _LONGEST_INPUT)
         error = {"error.type": span.error} if span.error else {}
         return ReadableSpan(
             name=span.name,
@@ -81,10 +86,10 @@ def _masked(attributes: Mapping[str, AttributeValue]) -> dict[str, AttributeValu
     return {name: MASKER.masked(value) if isinstance(value, str) else value for name, value in attributes.items()}
 
 
-def _as_json(content: Mapping[str, Any]) -> dict[str, str]:
+def _as_json(content: Mapping[str, Any], longest: int) -> dict[str, str]:
     """Return the content as the conventions want it in attributes: JSON as text, with secrets masked."""
     return {
-        name: cut_middle(json.dumps(MASKER.masked_data(value), ensure_ascii=False), _LONGEST)
+        name: cut_middle(json.dumps(MASKER.masked_data(value), ensure_ascii=False), longest)
         for name, value in content.items()
     }
 

@@ -24,6 +24,7 @@ from workbench.protocol.events import (
 from workbench.telemetry.span import (
     AgentIdentity,
     AttributeValue,
+    CallInput,
     SpanRecord,
     TraceParent,
     new_span_id,
@@ -80,13 +81,15 @@ class RunSpans:
         self._calls: dict[str, _ToolCall] = {}
         self._step: _Step | None = None
         self._steps = 0
+        self.request: CallInput | None = None
+        """What the model was sent for the answer that comes next, if that is known."""
 
     def apply(self, event: Event) -> None:
         """Consume the next event of the run; the events of actions that it does not know are ignored."""
         match event:
             case ModelResponded():
                 self._begin_step(event)
-                self._emit_model_call(event, self._inside)
+                self._emit_model_call(event, self._inside, self._request_once())
             case HistoryCondensed() if event.model:
                 self._emit_model_call(event, self._inside)
             case ActionProposed():
@@ -160,8 +163,13 @@ class RunSpans:
         """Return when a model call started, but never a time before the run."""
         return max(self._start, event.at - timedelta(seconds=event.latency))
 
-    def _emit_model_call(self, event: ModelCall, parent: TraceParent) -> None:
-        self._emit(model_call_span(self._agent, event, parent, self._start_of(event)))
+    def _request_once(self) -> CallInput | None:
+        request, self.request = self.request, None
+        return request
+
+    def _emit_model_call(self, event: ModelCall, parent: TraceParent, request: CallInput | None = None) -> None:
+        span = model_call_span(self._agent, event, parent, self._start_of(event))
+        self._emit(msgspec.structs.replace(span, request=request))
 
     def _emit_failed_model_call(self, event: RunEnded) -> None:
         """Emit a span for the model call that ended the run; it started after the event before."""
@@ -174,6 +182,7 @@ class RunSpans:
                 self._latest,
                 event.at,
                 {**self._agent.attributes("chat"), **asked},
+                request=self._request_once(),
                 error=event.fault,
                 is_call_to_server=True,
             )

@@ -19,7 +19,7 @@ from workbench.protocol.events import (
     UserMessage,
 )
 from workbench.telemetry.run_spans import RunSpans, model_call_span
-from workbench.telemetry.span import AgentIdentity, SpanRecord, TraceParent, new_trace_id
+from workbench.telemetry.span import AgentIdentity, CallInput, SpanRecord, TraceParent, new_trace_id
 
 
 class SessionSpans:
@@ -56,6 +56,11 @@ class SessionSpans:
         elif isinstance(event, HistoryCondensed) and event.model:
             start = event.at - timedelta(seconds=event.latency)
             self._emit(model_call_span(self._agent, event, TraceParent(new_trace_id()), start))
+
+    def note_request(self, request: CallInput) -> None:
+        """Note what the model is sent for its next answer."""
+        if self._run is not None:
+            self._run.request = request
 
     def close(self) -> None:
         """End the spans of a run that is left open, such as one that waits for the user."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, TypeAlias
 
@@ -40,6 +40,13 @@ class TraceParent(msgspec.Struct, frozen=True):
     span_id: int | None = None
 
 
+class CallInput(msgspec.Struct, frozen=True):
+    """All that a model is sent in one call, in the format of OpenAI; the messages are shared with other calls."""
+
+    messages: Sequence[Mapping[str, Any]]
+    tools: Sequence[Mapping[str, Any]] = ()
+
+
 class SpanRecord(msgspec.Struct, frozen=True):
     """A span that has ended."""
 
@@ -51,6 +58,8 @@ class SpanRecord(msgspec.Struct, frozen=True):
     attributes: Mapping[str, AttributeValue]
     content: Mapping[str, Any] = {}
     """Attributes with what was written, as JSON-like data in which secrets are not masked yet."""
+    request: CallInput | None = None
+    """All that a model was sent, which is content too."""
     error: str = ""
     """The kind of failure, for `error.type`; empty if there was none."""
     is_call_to_server: bool = False
@@ -67,11 +76,13 @@ class AgentIdentity(msgspec.Struct, frozen=True):
 
     The result is empty if the model is not known.
     """
+    labels: Mapping[str, AttributeValue] = {}
+    """Attributes by which all spans of a session can be selected, such as the task of a batch."""
 
     def attributes(self, operation: str) -> dict[str, AttributeValue]:
         """Return the attributes that every span of the agent has; without an operation it is one of our own."""
         named = {"gen_ai.operation.name": operation} if operation else {}
-        return {**named, "gen_ai.agent.name": self.name, "gen_ai.conversation.id": self.conversation}
+        return {**named, "gen_ai.agent.name": self.name, "gen_ai.conversation.id": self.conversation, **self.labels}
 
     def model_attributes(self, fallback: str = "") -> dict[str, AttributeValue]:
         """Return the provider and the name of the model that is asked; nothing if it is not known."""
@@ -92,6 +103,11 @@ def conversation_id(session_id: str) -> str:
     digest = hashlib.sha256(session_id.encode()).hexdigest()[:12]
     parts = _SESSION_ID.fullmatch(session_id)
     return "-".join((*parts.groups(), digest)) if parts else digest
+
+
+def is_session_name(name: str) -> bool:
+    """Return whether a name is the id of a session, or made as one, so that it may contain words of a message."""
+    return _SESSION_ID.fullmatch(name) is not None
 
 
 def new_trace_id() -> int:

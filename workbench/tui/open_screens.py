@@ -90,7 +90,7 @@ def open_usage(app: WorkbenchApp) -> None:
     if not isinstance(app.screen, UsageScreen):
         client = app.session.client
         send = client.send if client else lambda _: None
-        app.push_screen(UsageScreen(app.state, app.settings, Locations.from_environment(), send))
+        app.push_screen(UsageScreen(app.state, app.settings, Locations.from_environment(), send, app.session.locations))
 
 
 def open_device_sign_in(app: App[Any], model: str, done: Callable[[bool | None], None]) -> None:
@@ -150,7 +150,7 @@ def open_page(app: WorkbenchApp, name: str, argument: str = "") -> None:
         "commit": lambda: app.run_worker(propose_commit(app)),
         "pr": lambda: app.run_worker(propose_pull_request(app)),
         "worktree": lambda: open_worktrees(app, argument),
-        "decisions": lambda: open_decisions(app, app.state),
+        "decisions": lambda: open_decisions(app, app.state, app.session.locations),
         "sandbox": lambda: open_sandbox(app, app.state, app.settings, app.session),
         "sandbox write": lambda: allow_writing(app, argument),
         "sandbox revoke": lambda: allow_writing(app, argument, revoked=True),
@@ -229,6 +229,7 @@ def open_blame(app: WorkbenchApp, argument: str, lines: Sequence[str] = ()) -> N
     from workbench.session.blame.blame import line_range
     from workbench.session.blame.history import Writer
     from workbench.tui.screens.blame import BlameScreen
+    from workbench.view.blame import read_blame
 
     async def chosen(writer: Writer | None) -> None:
         if writer is not None:
@@ -240,7 +241,8 @@ def open_blame(app: WorkbenchApp, argument: str, lines: Sequence[str] = ()) -> N
         workspace = app.session.workspace
         file, numbers = line_range(argument, workspace)
         line = numbers[0] - 1 if numbers else 0
-        app.push_screen(BlameScreen(workspace, file, app.state.session_id, line, lines), chosen)
+        read = partial(read_blame, app.session.locations, workspace, file)
+        app.push_screen(BlameScreen(read, file, app.state.session_id, line, lines), chosen)
 
 
 def open_comparison(app: App[Any], review: Review, others: Sequence[str]) -> None:
@@ -249,7 +251,7 @@ def open_comparison(app: App[Any], review: Review, others: Sequence[str]) -> Non
     from workbench.tui.screens.comparison import ComparisonScreen
     from workbench.view.comparison import compare_sessions, run_checks
 
-    where, current = Locations.from_environment(), review.state.session_id
+    where, current = review.locations, review.state.session_id
     if not current or not review.state.items:
         app.notify("There is nothing to compare yet", timeout=3)
         return
@@ -264,13 +266,13 @@ def open_comparison(app: App[Any], review: Review, others: Sequence[str]) -> Non
         app.push_screen(screen)
 
 
-def open_decisions(app: App[Any], state: SessionState) -> None:
-    """Show the decisions of the session, unless they are shown already."""
+def open_decisions(app: App[Any], state: SessionState, locations: Locations) -> None:
+    """Show the decisions of the session, which is in `locations`, unless they are shown already."""
     from workbench.tui.screens.decisions import DecisionsScreen
     from workbench.view.decision_list import DecisionList
 
     if not isinstance(app.screen, DecisionsScreen):
-        app.push_screen(DecisionsScreen(DecisionList(Locations.from_environment(), state.session_id)))
+        app.push_screen(DecisionsScreen(DecisionList(Locations.from_environment(), state.session_id, locations)))
 
 
 def open_trusted(app: App[Any], settings: Settings) -> None:
@@ -386,15 +388,18 @@ def copy_answer(app: App[Any], state: SessionState, number: str) -> None:
         app.notify(what, severity="warning", markup=False)
 
 
-async def export_session(app: App[Any], session_id: str, file: str) -> None:
-    """Write a session to a file, `ID.md` in the current directory by default; notify the user of the path or error."""
+async def export_session(app: App[Any], locations: Locations, session_id: str, file: str) -> None:
+    """Write a session to a file, `ID.md` in the current directory by default; notify the user of the path or error.
+
+    `locations` is where the session is.
+    """
     from workbench.view.sessions import SessionShelf
 
     path = Path(file.strip() or f"{session_id}.md").expanduser().absolute()
     message = f"written: {path}" if session_id else "there is no session yet"
     try:
         if session_id:
-            await in_daemon(lambda: SessionShelf(Locations.from_environment()).export(session_id, path))
+            await in_daemon(lambda: SessionShelf(locations).export(session_id, path))
     except WorkbenchError as error:
         message = str(error)
     app.notify(visible(message), markup=False)

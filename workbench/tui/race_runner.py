@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import time
@@ -9,6 +10,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from workbench.batch.figures import money
 from workbench.client.threads import in_daemon
 from workbench.config.locations import Locations
 from workbench.errors import UsageError, WorkbenchError
@@ -20,7 +22,9 @@ from workbench.view.formatting.actions import seconds
 if TYPE_CHECKING:
     import subprocess
 
+    from workbench.batch.race import RankedAttempt
     from workbench.tui.app import WorkbenchApp
+    from workbench.tui.screens.race_offer import RaceAnswer
 
 _PERIOD: Final = 1.0
 """Seconds between two updates of the progress."""
@@ -39,6 +43,10 @@ class _Progress:
         """The last line that is no report."""
         self.is_stopped = False
         """Whether the user has ended it."""
+        self.waiting = 0
+        """How many attempts wait for an answer."""
+        self.cost = 0.0
+        """What all attempts have cost so far, in US dollars."""
 
     def read(self) -> None:
         """Read the reports of the process until it has ended; called in a thread."""
@@ -76,6 +84,10 @@ class _Progress:
         parts = [f"{len(self.states)} of {self.total}" if self.total else "starting"]
         if solved := self.states.count("solved"):
             parts.append(f"{solved} solved")
+        if self.waiting:
+            parts.append(f"{self.waiting} waiting for an answer")
+        if self.cost:
+            parts.append(money(self.cost))
         return " · ".join([*parts, seconds(time.monotonic() - self.began, live=True)])
 
 
@@ -87,8 +99,11 @@ class RaceRunner:
         self._running: _Progress | None = None
 
     def handle(self, argument: str) -> None:
-        """Start a race with what follows `/race`; without anything, show the last one; with `--stop`, end it."""
-        from workbench.view.race_command import STOP
+        """Start a race with what follows `/race`, end it with `--stop`, or resume the last one with `--resume`.
+
+        Without anything, watch the running race, offer to resume one that was not completed, or show the last one.
+        """
+        from workbench.view.race_command import RESUME, STOP
 
         running = self._running
         if argument == STOP:
@@ -96,11 +111,71 @@ class RaceRunner:
         elif running is not None and argument:
             self._refuse(argument, f"Not started: a race is running ({running}). /race {STOP} ends it")
         elif running is not None:
-            self._app.notify(f"Race {running}   /race {STOP} ends it", markup=False)
-        elif argument:
+            self._watch(running)
+        elif argument and argument != RESUME:
             self._start(argument)
         else:
-            self._app.run_worker(self._show_last())
+            self._app.run_worker(self._offer(resumes=argument == RESUME))
+
+    def _watch(self, running: _Progress) -> None:
+        """Show the attempts of the running race."""
+        from workbench.tui.screens.race_watch import open_race_watch
+        from workbench.view.race_command import STOP
+
+        if not running.name:
+            self._app.notify(f"Race {running}   /race {STOP} ends it", markup=False)
+            return
+        try:
+            open_race_watch(self._app, running.name)
+        except WorkbenchError as error:
+            self._warn(visible(str(error), lines=False))
+
+    async def _offer(self, *, resumes: bool) -> None:
+        """Resume the race in the directory that was not completed, or ask whether to; without one, show the last."""
+        from workbench.tui.screens.race_offer import RaceOfferScreen
+        from workbench.view.unfinished_race import unfinished_race
+
+        workspace = self._app.session.workspace
+        try:
+            race = await in_daemon(partial(unfinished_race, Locations.from_environment(), workspace))
+        except WorkbenchError as error:
+            self._warn(visible(str(error), lines=False))
+            return
+        if race is None and not resumes:
+            await self._show_last()
+        elif race is None:
+            self._warn("no race in this directory can be resumed")
+        elif resumes:
+            self._resume(race.name)
+        else:
+            self._app.push_screen(RaceOfferScreen(race), partial(self._on_answer, race.name))
+
+    def _on_answer(self, name: str, answer: RaceAnswer | None) -> None:
+        """Do what the user wants with a race that was not completed."""
+        if answer == "resume":
+            self._resume(name)
+        elif answer == "show":
+            self.show(name)
+        elif answer == "delete":
+            self._app.run_worker(self._delete(name))
+
+    def _resume(self, name: str) -> None:
+        from workbench.view.race_command import RESUME, resume_words
+
+        app = self._app
+        if self._running is None:
+            words = resume_words(name, app.settings, str(app.session.workspace))
+            self._launch(words, RESUME, "The race continues: what has ended is not repeated")
+
+    async def _delete(self, name: str) -> None:
+        from workbench.batch.race import Race
+
+        try:
+            await in_daemon(Race(Locations.from_environment(), name).delete)
+        except WorkbenchError as error:
+            self._warn(visible(str(error), lines=False))
+        else:
+            self._app.notify("The race was deleted")
 
     def _stop(self) -> None:
         if self._running is None:
@@ -115,24 +190,56 @@ class RaceRunner:
         self._warn(reason)
 
     def _start(self, argument: str) -> None:
+        from workbench.view.race_command import parse_race, race_words
+
+        app = self._app
+        model = app.state.model or app.settings.model or ""
+        try:
+            race = parse_race(argument)
+            words = race_words(race, app.settings, model, str(app.session.workspace))
+        except WorkbenchError as error:
+            self._refuse(argument, visible(str(error), lines=False))
+            return
+        mode = visible(race.mode, lines=False)
+        self._launch(words, argument, f"The attempts work in copies of the directory: {mode}")
+
+    def _launch(self, words: list[str], argument: str, notice: str) -> None:
+        """Start the process of a race, which `argument` asked for."""
         import subprocess
 
         from workbench.processes.spawn import isolated_python, start
-        from workbench.view.race_command import parse_race, race_words
 
-        app, pipe = self._app, subprocess.PIPE
-        settings, model, workspace = app.settings, app.state.model or app.settings.model, str(app.session.workspace)
-        env = {**os.environ, **({"OHW_API_KEY": settings.api_key} if settings.api_key else {})}
+        app, pipe, key = self._app, subprocess.PIPE, self._app.settings.api_key
+        env = {**os.environ, **({"OHW_API_KEY": key} if key else {})}
+        command = isolated_python("workbench", *words)
         try:
-            race = parse_race(argument)
-            command = isolated_python("workbench", *race_words(race, settings, model or "", workspace))
             process = start(command, env=env, start_new_session=True, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT)
         except (WorkbenchError, OSError) as error:
             self._refuse(argument, visible(str(error), lines=False))
             return
         self._running = _Progress(process)
-        app.notify(f"The attempts work in copies of the directory: {visible(race.mode, lines=False)}", markup=False)
+        app.notify(notice, markup=False)
         app.run_worker(self._follow(self._running), group="race")
+        app.run_worker(self._observe(self._running), group="race-attempts")
+
+    async def _observe(self, progress: _Progress) -> None:
+        """Note what the attempts ask and have cost, and notify the user of new questions."""
+        from workbench.batch.attempt_states import WAITING
+        from workbench.batch.race import Race
+        from workbench.batch.watched_run import WatchedRun
+
+        watched: WatchedRun | None = None
+        while self._running is progress:
+            if watched is None and progress.name:
+                watched = WatchedRun(Race(Locations.from_environment(), progress.name).run)
+            if watched is not None:
+                with suppress(WorkbenchError):  # it is deleted at its end if no attempt has ended
+                    view = await in_daemon(watched.read)
+                    before, progress.waiting = progress.waiting, view.states.get(WAITING, 0)
+                    progress.cost = view.cost
+                    if progress.waiting > before:
+                        self._app.notify("An attempt of the race needs an answer: /race opens it", markup=False)
+            await asyncio.sleep(_PERIOD)
 
     async def _follow(self, progress: _Progress) -> None:
         """Show the progress until the race has ended, and then its result; if the app ends first, the race does too."""
@@ -156,16 +263,19 @@ class RaceRunner:
         from workbench.batch.race import Race
         from workbench.view.formatting.race import summary
 
-        ranking, problem = [], progress.problem
+        ranking: list[RankedAttempt] = []
+        problem, can_resume = progress.problem, False
         if progress.name:
             try:
-                ranking = await in_daemon(Race(Locations.from_environment(), progress.name).ranking)
+                race = Race(Locations.from_environment(), progress.name)
+                ranking, can_resume = await in_daemon(lambda: (race.ranking(), race.can_resume))
             except UsageError:
                 pass  # it is deleted: no attempt has ended
             except WorkbenchError as error:
                 problem = problem or visible(str(error), lines=False)
         if ranking:
-            self._app.notify(f"The race has ended: {summary(ranking)}. /race shows it", timeout=10, markup=False)
+            more = "continues or shows it" if can_resume else "shows it"
+            self._app.notify(f"The race has ended: {summary(ranking)}. /race {more}", timeout=10, markup=False)
         else:
             self._warn(problem or progress.reason)
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from workbench.client.client import Client
+from workbench.config.locations import Locations
+from workbench.session.session_names import SUFFIX
 
 if TYPE_CHECKING:
     from workbench.client.ssh_url import SshUrl
@@ -39,3 +41,14 @@ class AppSession(Struct, frozen=True):
     """
     race: str = ""
     """The race to show first, if any."""
+    elsewhere: Locations | None = None
+    """Where the session and its snapshots are, if not in the user's own data directory, as those of a batch."""
+
+    @property
+    def locations(self) -> Locations:
+        """Where the session and its snapshots are."""
+        return self.elsewhere or Locations.from_environment()
+
+    def file_of(self, session_id: str) -> Path:
+        """Return the session file, given the session's id; it may not exist yet."""
+        return self.file or self.locations.sessions / f"{session_id}{SUFFIX}"

@@ -43,6 +43,11 @@ class WatchPosition:
     opened: OpenedAttempt | None = None
     """The session that is shown once the screen is closed."""
 
+    @property
+    def is_filtered(self) -> bool:
+        """Whether some tasks may be hidden."""
+        return bool(self.group != "all" or self.words)
+
 
 def visible_rows(view: RunView, group: str, words: str, sort: str) -> Sequence[TaskRow]:
     """Return the tasks with an attempt in one of the group's states and with all words, in the order of `sort`."""

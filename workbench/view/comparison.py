@@ -33,6 +33,7 @@ from workbench.session.storage.lock import holder
 from workbench.session.storage.session_list import SessionSummary, find_session
 from workbench.session.storage.store import REPAIR, Store
 from workbench.session.storage.usage_log import session_calls
+from workbench.session.workspace.file_modes import reversed_cut
 from workbench.session.workspace.repository import SnapshotError
 from workbench.text import first_line
 from workbench.view.formatting.sessions import session_state
@@ -289,8 +290,14 @@ def pair_scopes(comparison: Comparison, number: int, workspace: Path) -> list[Sc
         _version_in(workspace, each, version) for each, version in zip((one, other), difference.versions, strict=True)
     ]
     files = [(str(workspace / PurePath(file.path).relative_to(one.workspace)), file) for file in difference.files]
-    forward = [FileState(path, file.before, file.after, note=file.cut, version=there[1]) for path, file in files]
-    backward = [FileState(path, file.after, file.before, note=file.cut, version=there[0]) for path, file in files]
+    old, new = there
+    forward = [
+        FileState(path, file.before, file.after, note=file.cut, version=new, version_before=old) for path, file in files
+    ]
+    backward = [
+        FileState(path, file.after, file.before, note=reversed_cut(file.cut), version=old, version_before=new)
+        for path, file in files
+    ]
     return [
         Scope(f"{names[1]} against {names[0]}", lambda: forward, session=other.id),
         Scope(f"{names[0]} against {names[1]}", lambda: backward, session=one.id),

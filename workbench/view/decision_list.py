@@ -24,8 +24,10 @@ MOST_ROWS: Final = 20_000
 class DecisionList:
     """The rows read so far, and those of them that fit the filter; `session` is the id of the open session, if any."""
 
-    def __init__(self, locations: Locations, session: str) -> None:
+    def __init__(self, locations: Locations, session: str, of_session: Locations | None = None) -> None:
+        """`of_session` is where the open session is, by default in `locations`, as all others are."""
         self._locations = locations
+        self._of_session = of_session or locations
         self._session = session
         self._read: list[DecisionRow] = []
         self._number = 0
@@ -61,8 +63,8 @@ class DecisionList:
         problems: list[str] = []
         if self.is_all:
             source = all_decisions(self._locations, lambda: number != self._number)
-        elif session_path(self._locations, self._session).exists():
-            source = session_decisions(self._locations, self._session)
+        elif session_path(self._of_session, self._session).exists():
+            source = session_decisions(self._of_session, self._session)
         else:
             return problems
         in_batches(islice(rows_of(source, problems), MOST_ROWS), on_batch, lambda: number != self._number)

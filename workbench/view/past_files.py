@@ -17,9 +17,9 @@ _LARGEST: Final = 5_000_000
 """The size in bytes of the largest file that is shown."""
 
 
-def files_in(workspace: Path, version: str) -> dict[str, str]:
+def files_in(locations: Locations, workspace: Path, version: str) -> dict[str, str]:
     """Return the blob of each file of a snapshot by its path. Raises WorkbenchError."""
-    repository = SnapshotRepository(Locations.from_environment(), workspace, _READER)
+    repository = SnapshotRepository(locations, workspace, _READER)
     try:
         name = repository.version_named(version)
     except SnapshotError as error:
@@ -27,9 +27,9 @@ def files_in(workspace: Path, version: str) -> dict[str, str]:
     return {file.path: file.after for file in repository.files_of(name)}
 
 
-def text_in(workspace: Path, path: str, blob: str) -> str:
+def text_in(locations: Locations, workspace: Path, path: str, blob: str) -> str:
     """Return the text of a file of a snapshot. Raises WorkbenchError if it is gone, too large, or no text."""
-    repository = SnapshotRepository(Locations.from_environment(), workspace, _READER)
+    repository = SnapshotRepository(locations, workspace, _READER)
     if repository.sizes([blob]).get(blob, 0) > _LARGEST:
         raise WorkbenchError(f"{visible_path(path)} is larger than {_LARGEST // 1_000_000} MB")
     try:

@@ -49,6 +49,7 @@ class RaceComparison:
 def compare_attempts(locations: Locations, name: str) -> RaceComparison:
     """Return the comparison of a race's attempts. Raises UsageError or WorkbenchError."""
     race = race_named(locations, name)
+    race.finish_abandoned()
     workspace = Path(race.record().workspace)
     repository = SnapshotRepository(locations, workspace, name)
     attempts = tuple(RacedAttempt(each, _files(repository, each)) for each in race.ranking())
@@ -81,7 +82,7 @@ def attempt_scope(comparison: RaceComparison, number: int, workspace: Path) -> S
     attempt = comparison.attempts[number]
     if isinstance(attempt.files, str) or not attempt.files.files:
         return None
-    version, outcome = attempt.files.versions[1], attempt.ranked.outcome
+    (before, version), outcome = attempt.files.versions, attempt.ranked.outcome
     files = [
         FileState(
             str(workspace / PurePath(file.path).relative_to(comparison.workspace)),
@@ -89,6 +90,7 @@ def attempt_scope(comparison: RaceComparison, number: int, workspace: Path) -> S
             file.after,
             note=file.cut,
             version=version,
+            version_before=before,
         )
         for file in attempt.files.files
     ]

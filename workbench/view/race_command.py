@@ -17,7 +17,9 @@ from workbench.errors import UsageError
 
 STOP: Final = "--stop"
 """The option that ends the race that runs."""
-_OF_RACE: Final = ("attempts", "check", "max-cost", "max-parallel", "minutes", "mode", "models", "setup")
+RESUME: Final = "--resume"
+"""The option that continues the last race that was not completed."""
+_OF_RACE: Final = ("attempts", "check", "max-cost", "max-parallel", "minutes", "mode", "models", "setup", "wait")
 """The options that a user may give in the prompt; each has a value."""
 _NOT_PASSED: Final = frozenset({"api_key", "max_cost", "mode", "model"})
 """The settings from flags of this session that do not apply to a race."""
@@ -79,11 +81,18 @@ def race_words(command: RaceCommand, settings: Settings, model: str, workspace: 
     `model` is the one to use if the options name none.
     """
     own = [] if any(each.startswith("--models=") for each in command.options) else [f"--models={model}"]
-    flags = list(_flags(settings))
-    fixed = ["race", "--json", "--until-eof", f"--workspace={workspace}"]
+    return [*_fixed(settings, workspace), *own, *command.options, "--", command.prompt]
+
+
+def resume_words(name: str, settings: Settings, workspace: str) -> list[str]:
+    """Return the arguments of `ohw` that continue a race, which is followed by the program that starts it."""
+    return [*_fixed(settings, workspace), f"{RESUME}={name}"]
+
+
+def _fixed(settings: Settings, workspace: str) -> list[str]:
     # The key and the URL of this program are for its own model.
     meant = [f"--model={settings.model}"] if settings.model else []
-    return [*fixed, *flags, *meant, *own, *command.options, "--", command.prompt]
+    return ["race", "--json", "--until-eof", f"--workspace={workspace}", *_flags(settings), *meant]
 
 
 def _flags(settings: Settings) -> Iterator[str]:

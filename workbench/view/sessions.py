@@ -127,7 +127,10 @@ class SessionShelf:
 
     def export(self, name: str, file: Path) -> None:
         """Write a session to a file, whose suffix sets the format, in a separate process. Raises WorkbenchError."""
-        command = isolated_python("workbench", "export", name, f"--output={file.absolute()}")
+        own = session_path(self._locations, name)
+        # It may not be in the user's own directory, in which its ID would be looked for.
+        source = str(own.absolute()) if own.is_file() else name
+        command = isolated_python("workbench", "export", source, f"--output={file.absolute()}")
         try:
             done = run(command, input="", capture_output=True, text=True, timeout=_EXPORT)
         except TimeoutError as error:

@@ -216,6 +216,8 @@ class FileState(Struct):
     """Why its lines cannot be shown; empty if they can."""
     version: str = ""
     """The snapshot that contains the earlier file; empty if none is known."""
+    version_before: str = ""
+    """Of a file that may be applied, the snapshot that contains it as in `before`, and `version` as in `after`."""
     note_before: str = ""
     """Why `before` is not the text of the earlier file; empty if it is."""
     content_id: str = ""

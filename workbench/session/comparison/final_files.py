@@ -15,6 +15,7 @@ from workbench.errors import UsageError
 from workbench.protocol.events import FileDelta
 from workbench.session.replay.scratch import scratch_directory
 from workbench.session.storage.store import Store, first_event
+from workbench.session.workspace.file_modes import mode_deltas
 from workbench.session.workspace.new_directory import share_versions
 from workbench.session.workspace.repository import Change, SnapshotError, SnapshotRepository
 from workbench.session.workspace.snapshots import deltas
@@ -26,6 +27,8 @@ WHERE kind = 'version_taken' AND json_extract(json, '$.version') <> '' ORDER BY 
 _FIRST: Final = f"{_VERSIONS} LIMIT 1"
 _LAST: Final = f"{_VERSIONS} DESC LIMIT 1"
 _ENDED: Final = "SELECT at FROM events ORDER BY seq DESC LIMIT 1"
+MOST_MODES: Final = 500
+"""The most files listed that differ only in their permissions."""
 GONE: Final = "the last snapshot of the session {}, {}, is gone: it was pruned or deleted"
 
 
@@ -51,7 +54,7 @@ class FinalDifference(Struct, frozen=True):
     versions: tuple[str, str] = ("", "")
     """The snapshots that were compared."""
     permissions: int = 0
-    """The number of further files, which differ only in their permissions."""
+    """How many of the files, which are the last ones, differ only in their permissions."""
 
 
 def final_state(store: Store) -> FinalState:
@@ -98,8 +101,8 @@ def version_difference(repository: SnapshotRepository, before: str, after: str) 
     changes = repository.difference(before, after)
     _check_contents(repository, changes)
     result = deltas(repository, changes, {})
-    permissions = sum(change.before == change.after for change in changes)
-    return FinalDifference(result.files, result.more, (before, after), permissions)
+    modes = mode_deltas(repository, changes)[:MOST_MODES]
+    return FinalDifference((*result.files, *modes), result.more, (before, after), len(modes))
 
 
 def repository_of(locations: Locations, state: FinalState) -> SnapshotRepository:

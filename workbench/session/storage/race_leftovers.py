@@ -17,7 +17,9 @@ from workbench.config.locations import Locations
 RECORD: Final = "race.json"
 """The file in the directory of a race that says what it is about."""
 START: Final = "start"
-"""The directory in there with the copy of the workspace that the attempts of a running race start from."""
+"""The directory in there with the copy of the workspace that the attempts start from, until all of them have ended."""
+COPY_DAYS: Final = 7
+"""How long the copy of a race that was not completed is kept, so that it can be resumed."""
 _LOCK: Final = "lock"
 _DAY: Final = 86_400
 
@@ -30,7 +32,7 @@ def races_of(locations: Locations) -> Path:
 def prune_races(locations: Locations, days: int) -> None:
     """Delete races that ended more than `days` days ago, and copies of workspaces that killed ones have left.
 
-    Nothing of a running race is deleted.
+    Nothing of a running race is deleted, and what one that was not completed needs to be resumed only after a week.
     """
     for directory in races_of(locations).glob("*"):
         with suppress(OSError), _locked(directory) as is_free:
@@ -39,14 +41,16 @@ def prune_races(locations: Locations, days: int) -> None:
 
 
 def _prune(locations: Locations, directory: Path, days: int) -> None:
+    age = time.time() - directory.stat().st_mtime
     delete_copies(locations, directory)
-    if time.time() - directory.stat().st_mtime > days * _DAY:
+    if age > COPY_DAYS * _DAY or not _may_resume(directory):
+        delete_start(directory)
+    if age > days * _DAY:
         shutil.rmtree(directory, ignore_errors=True)
 
 
 def delete_copies(locations: Locations, directory: Path) -> None:
-    """Delete all copies of the workspace of a race that has ended: in its own directory, and those of its attempts."""
-    shutil.rmtree(directory / START, ignore_errors=True)
+    """Delete the copies of the workspace that the attempts of a race worked in; none of them runs any more."""
     try:
         nonce = json.loads((directory / "run.json").read_bytes())["nonce"]
     except (OSError, ValueError, TypeError, KeyError):
@@ -55,6 +59,19 @@ def delete_copies(locations: Locations, directory: Path) -> None:
         beside = locations.data.parent / "ohw-batch"
         for path in (beside / nonce, *(beside / "ohw-workspaces").glob(f"{nonce}-*")):
             shutil.rmtree(path, ignore_errors=True)
+
+
+def delete_start(directory: Path) -> None:
+    """Delete the copy of the workspace that the attempts of a race start from."""
+    shutil.rmtree(directory / START, ignore_errors=True)
+
+
+def _may_resume(directory: Path) -> bool:
+    """Return whether a race was created completely, and some of its attempts have not ended."""
+    try:
+        return not json.loads((directory / RECORD).read_bytes()).get("is_complete")
+    except (OSError, ValueError, AttributeError):
+        return False
 
 
 @contextmanager

@@ -7,6 +7,8 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
+from workbench.files.read_only_databases import needs_no_log
+
 
 def log_of(path: Path) -> Path:
     """Return the path of SQLite's write-ahead log, which holds commits that are not in the file itself yet."""
@@ -62,4 +64,5 @@ def _companions(path: Path) -> tuple[Path, ...]:
 
 def reading_uri(path: Path) -> str:
     """Return the URI with which SQLite opens a file read-only, ignoring files beside it that may be somebody else's."""
-    return f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if companion_doubt(path) else ''}"
+    is_alone = companion_doubt(path) or needs_no_log(path)
+    return f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if is_alone else ''}"

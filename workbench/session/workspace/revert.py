@@ -17,6 +17,7 @@ import msgspec
 from workbench.errors import WorkbenchError
 from workbench.files import atomic
 from workbench.files.encodings import Coding, reading_as
+from workbench.files.replaced_paths import directories_in, is_vacated
 from workbench.files.root_directory import SYSTEM, Root, real_path
 from workbench.files.text_file import EditorError, decoded, encoded, read_bytes, reading_of
 from workbench.protocol.events import FileDelta
@@ -40,12 +41,14 @@ def revert(files: Sequence[FileDelta], root: Root, repository: SnapshotRepositor
 
     If the version that a file names has this new content in `repository`, the file gets that version's bytes,
     permissions and link; otherwise it gets the text, in the encoding of the current file. All files are checked before
-    the first is written; each is written completely or not at all.
+    the first is written; each is written completely or not at all. Files are removed first, so that a file can take the
+    place of a directory whose files are all removed, and a directory that of a file.
     """
     versions = _Versions(repository) if repository is not None else None
-    states = [_checked(file, root, versions) for file in files]
+    removed = frozenset(file.path for file in files if file.after is None)
+    states = [_checked(file, root, versions, removed) for file in files]
     done: list[FileDelta] = []
-    for file, was in zip(files, states, strict=True):
+    for file, was in sorted(zip(files, states, strict=True), key=lambda pair: pair[0].after is not None):
         try:
             _write(file, was)
         except (OSError, ValueError, EditorError, SnapshotError) as error:
@@ -82,14 +85,18 @@ class _CheckedFile:
     raw: bytes | None = None
     coding: Coding = field(default_factory=Coding)
     stored: _Stored | None = None
+    is_vacated: bool = False
+    """Whether nothing is there once the other files are removed, though something is now."""
 
 
-def _checked(file: FileDelta, root: Root, versions: _Versions | None) -> _CheckedFile:
+def _checked(file: FileDelta, root: Root, versions: _Versions | None, removed: frozenset[str]) -> _CheckedFile:
     """Return the current file. Raises RevertError if its content is not what was shown."""
     if not Path(file.path).is_absolute():
         raise RevertError(f"{_name(file)} is not an absolute path")
     try:
         stored = _stored(file, versions)
+        if _becomes_free(file, root, removed):
+            return _new_at_vacated(file, root, stored)
         if file.cut:
             return _checked_bytes(file, root, stored)
         states, now = _read(stored.path if stored else Path(file.path), root, file.before)
@@ -102,13 +109,27 @@ def _checked(file: FileDelta, root: Root, versions: _Versions | None) -> _Checke
     return replace(states, stored=stored)
 
 
+def _becomes_free(file: FileDelta, root: Root, removed: frozenset[str]) -> bool:
+    """Return whether a new file is to be where other files, which are removed, are now in the way."""
+    path = Path(file.path)
+    return file.before is None and path.is_relative_to(root.path) and is_vacated(path, removed)
+
+
+def _new_at_vacated(file: FileDelta, root: Root, stored: _Stored | None) -> _CheckedFile:
+    """Return the state of such a file. Raises RevertError if there is no content that could be written."""
+    if file.cut and stored is None:
+        raise _no_content(file)
+    # A link that is removed first is not followed: the path counts as it is written.
+    return _CheckedFile(Path(file.path), root, stored=stored, is_vacated=True)
+
+
 def _checked_bytes(file: FileDelta, root: Root, stored: _Stored | None) -> _CheckedFile:
     """Return a file whose text may not have been recorded, after comparing its content with the change.
 
     Raises RevertError if it has changed, or if no version contains the new content.
     """
     if file.after is not None and stored is None:
-        raise RevertError(f"{_name(file)} has no text that could be written ({file.cut}), and no version contains it")
+        raise _no_content(file)
     path = stored.path if stored else Path(file.path)
     if not root.holds(path):
         raise RevertError(f"{_name(file)} is not in the workspace")
@@ -116,6 +137,10 @@ def _checked_bytes(file: FileDelta, root: Root, stored: _Stored | None) -> _Chec
     if not (file.before is None if raw is None else _is_content(file.before, raw, blob_id(raw))):
         raise _changed(file)
     return _CheckedFile(path, root, raw, stored=stored)
+
+
+def _no_content(file: FileDelta) -> RevertError:
+    return RevertError(f"{_name(file)} has no text that could be written ({file.cut}), and no version contains it")
 
 
 def _changed(file: FileDelta) -> RevertError:
@@ -191,6 +216,10 @@ def _read(path: Path, workspace: Root, expected: str | None) -> tuple[_CheckedFi
 
 
 def _write(file: FileDelta, was: _CheckedFile) -> None:
+    if was.is_vacated:
+        for directory in directories_in(was.path):  # none is removed that contains anything by now
+            with was.root.entry(directory) as entry:
+                entry.rmdir()
     if was.stored is not None:
         was.stored.put({was.stored.name: was.raw})
     elif file.after is None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Final
 
 from textual import on
@@ -17,7 +15,6 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from workbench.client.threads import in_daemon
-from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.session.blame.history import Writer
 from workbench.text import counted, visible, visible_path
@@ -25,7 +22,7 @@ from workbench.tui.key_names import hint_content
 from workbench.tui.widgets.line_list import LineList
 from workbench.tui.widgets.strips import as_content, css_beside
 from workbench.view import clock
-from workbench.view.blame import BlameView, LineSource, blame_note, blame_row, read_blame, row_with_line, summary
+from workbench.view.blame import BlameView, LineSource, blame_note, blame_row, row_with_line, summary
 from workbench.view.wrapping import Line, Piece
 
 _KEYS: Final = (
@@ -102,13 +99,16 @@ class BlameScreen(ModalScreen[Writer | None]):
         Binding("N", "step(-1)", "Previous writer", id="blame.previous"),
     ]
 
-    def __init__(self, workspace: Path, file: str, session_id: str, line: int = 0, lines: Sequence[str] = ()) -> None:
-        """`file` is relative to the workspace, or absolute; `line`, from 0, is the first one under the cursor.
+    def __init__(
+        self, read: Callable[[], BlameView], file: str, session_id: str, line: int = 0, lines: Sequence[str] = ()
+    ) -> None:
+        """`read` is called in a thread; `line`, from 0, is the first one under the cursor of `file`.
 
         It is a line of `lines`, the text in which the user chose it, or by default of the file as it is now.
         """
         super().__init__(id="blame")
-        self._workspace, self._file, self._session_id = workspace, file, session_id
+        self._read_blame = read
+        self._file, self._session_id = file, session_id
         self._line, self._text = line, lines
         self._lines = BlameLines()
         self._asked: Writer | None = None
@@ -127,9 +127,8 @@ class BlameScreen(ModalScreen[Writer | None]):
         self.run_worker(self._read())
 
     async def _read(self) -> None:
-        where = Locations.from_environment()
         try:
-            blame = await in_daemon(partial(read_blame, where, self._workspace, self._file))
+            blame = await in_daemon(self._read_blame)
         except WorkbenchError as error:
             self.app.notify(visible(str(error)), severity="warning", markup=False)
             self.dismiss(None)

@@ -12,7 +12,6 @@ from textual.screen import Screen
 
 from workbench.client.client import Client
 from workbench.client.threads import in_daemon
-from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.protocol.commands import PreviewRewind, RewindSession
 from workbench.text import visible
@@ -20,6 +19,7 @@ from workbench.tui.focus import focus_now
 from workbench.tui.messages import BranchChosen, ForkRequested, PastRequested, RedoRequested, RewindRequested
 from workbench.tui.open_screens import open_text
 from workbench.tui.widgets.prompt import Prompt
+from workbench.view.app_session import AppSession
 from workbench.view.state import ActionItem, Changed, Item, SessionState
 
 if TYPE_CHECKING:
@@ -35,8 +35,9 @@ _BUSY: Final = "the agent is working; stop it first (Esc)"
 class RewindOpener:
     """Leads from the checkpoints through the preview to the rewind; at most one rewind is in progress."""
 
-    def __init__(self, screen: Screen[None], client: Client, state: SessionState) -> None:
+    def __init__(self, screen: Screen[None], client: Client, state: SessionState, session: AppSession) -> None:
         self._screen = screen
+        self._session = session
         self._client = client
         self._state = state
         self._escaped = 0.0
@@ -187,9 +188,7 @@ class RewindOpener:
             self._client.send(RewindSession(target=last.row.target, scope=last.row.scope))
 
     def _session_file(self) -> Path:
-        from workbench.session.session_names import session_path
-
-        return session_path(Locations.from_environment(), self._state.session_id)
+        return self._session.file_of(self._state.session_id)
 
     def _moved(self) -> None:
         """Put the user's message that the rewind undid into the prompt, in place of that of an earlier rewind."""

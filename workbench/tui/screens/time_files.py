@@ -9,6 +9,7 @@ from pathlib import Path
 from textual.screen import Screen
 
 from workbench.client.threads import in_daemon
+from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.text import visible, visible_path
 from workbench.tui.open_screens import open_text
@@ -21,8 +22,9 @@ from workbench.view.state import SessionState
 class PastFiles:
     """Lets the user choose a file of the snapshot before the shown event, and shows its text in the pager."""
 
-    def __init__(self, screen: Screen[None], state: SessionState) -> None:
-        self._screen, self._state = screen, state
+    def __init__(self, screen: Screen[None], state: SessionState, locations: Locations) -> None:
+        """`locations` is where the snapshots are."""
+        self._screen, self._state, self._locations = screen, state, locations
 
     async def choose(self) -> None:
         """Ask which file to show."""
@@ -31,7 +33,7 @@ class PastFiles:
             self._warn("no snapshot was taken before this event")
             return
         try:
-            files = await in_daemon(partial(files_in, Path(self._state.workspace), version))
+            files = await in_daemon(partial(files_in, self._locations, Path(self._state.workspace), version))
         except WorkbenchError as error:
             self._warn(str(error))
             return
@@ -47,7 +49,7 @@ class PastFiles:
 
     async def _show(self, path: str, files: Mapping[str, str], seq: int) -> None:
         try:
-            text = await in_daemon(partial(text_in, Path(self._state.workspace), path, files[path]))
+            text = await in_daemon(partial(text_in, self._locations, Path(self._state.workspace), path, files[path]))
         except WorkbenchError as error:
             self._warn(str(error))
         else:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from textual.screen import Screen
 
-from workbench.config.locations import Locations
 from workbench.tui.key_names import with_keys
 from workbench.tui.messages import PastRequested, TimeRequested
 from workbench.tui.widgets.composer import Composer
@@ -61,9 +60,8 @@ class TimeOpener:
             self._push(max(1, state.last_seq + message.by if seq is None else seq))
 
     def _push(self, seq: int) -> None:
-        from workbench.session.session_names import session_path
         from workbench.tui.screens.time_view import TimeScreen
         from workbench.view.moments import Moments
 
-        path = self._session.file or session_path(Locations.from_environment(), self._state.session_id)
+        path = self._session.file_of(self._state.session_id)
         self._screen.app.push_screen(TimeScreen(self, self._state, self._session, Moments(path), seq))

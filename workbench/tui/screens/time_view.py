@@ -83,6 +83,7 @@ class TimeScreen(SessionScreen):
             answer=present.answer,
             live=live,
             fixed=_READ_ONLY,
+            locations=session.locations,
         )
 
     def compose(self) -> ComposeResult:
@@ -147,7 +148,7 @@ class TimeScreen(SessionScreen):
     def action_request(self, what: str) -> None:
         """Return to now, to rewind, fork or answer there, or ask which file to `open` as it was."""
         if what == "open":
-            self.run_worker(PastFiles(self, self.state).choose(), group="open", exclusive=True)
+            self.run_worker(PastFiles(self, self.state, self.review.locations).choose(), group="open", exclusive=True)
         else:
             self._present.leave_for(what)
 

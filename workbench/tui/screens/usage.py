@@ -67,7 +67,12 @@ class UsageScreen(ModalScreen[None]):
             self.number, self.stats = number, stats
 
     def __init__(
-        self, state: SessionState, settings: Settings, locations: Locations, send: Callable[[Command], None]
+        self,
+        state: SessionState,
+        settings: Settings,
+        locations: Locations,
+        send: Callable[[Command], None],
+        of_session: Locations | None = None,
     ) -> None:
         """`send` sends a command to the session's engine."""
         super().__init__(id="usage")
@@ -75,6 +80,7 @@ class UsageScreen(ModalScreen[None]):
         self._state = state
         self._settings = settings
         self._locations = locations
+        self._of_session = of_session or locations
         self._scope: Scope = "session" if state.session_id else "all"
         self._stats: Stats | None = None
         self._number = 0
@@ -118,7 +124,12 @@ class UsageScreen(ModalScreen[None]):
         self._show()
 
     def _read(self, number: int, scope: Scope) -> None:
-        stats = read_usage(self._locations, scope, self._state.session_id, lambda: number != self._number)
+        stats = read_usage(
+            self._of_session if scope == "session" else self._locations,
+            scope,
+            self._state.session_id,
+            lambda: number != self._number,
+        )
         if self.is_running:
             self.post_message(self.Read(number, stats))
 

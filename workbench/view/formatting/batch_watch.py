@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 from workbench.batch.attempt_states import GOOD, PENDING, RUNNING, URGENCY, WAITING, state_sign
 from workbench.batch.figures import duration, money
-from workbench.batch.progress import progress_bar
+from workbench.batch.progress import latest_activity, progress_bar
 from workbench.batch.watched_run import AttemptStatus, RunView, TaskRow
 from workbench.text import counted, visible
 from workbench.view.wrapping import Line, Piece, clip, line_width, pad
@@ -171,15 +171,21 @@ def _with_figures(pieces: Line, figures: Sequence[tuple[str, int]], width: int) 
     return pieces
 
 
-def cell_line(statuses: Sequence[AttemptStatus]) -> Line:
-    """Return what is wrong with the attempts of a cell, or what they ask, after their task and model."""
+def _detail(status: AttemptStatus, now: float) -> str:
+    """Return why an attempt ended as it did; of a running one what it asks, or what it did last."""
+    if status.outcome is not None:
+        return status.outcome.detail
+    return status.question or (latest_activity(status.progress, now) if status.progress is not None else "")
+
+
+def cell_line(statuses: Sequence[AttemptStatus], now: float) -> Line:
+    """Return what is wrong with the attempts of a cell, what they ask or did last, after their task and model."""
     if not statuses:
         return []
     attempt = statuses[0].attempt
     line = [Piece(visible(f"{attempt.task.id} · {attempt.model}", lines=False), "bold")]
     for status in statuses:
-        reason = status.outcome.detail if status.outcome is not None else status.question
-        if reason:
+        if reason := _detail(status, now):
             number = f"#{status.attempt.number} " if len(statuses) > 1 else ""
             line += [Piece(f"   {number}", "dim"), Piece(visible(reason, lines=False), state_style(status.state))]
     return line
@@ -187,13 +193,13 @@ def cell_line(statuses: Sequence[AttemptStatus]) -> Line:
 
 def attempt_line(status: AttemptStatus, width: int, now: float) -> Line:
     """Return the line of an attempt in the list of one cell."""
-    outcome, state = status.outcome, status.state
+    spent, state = status.spent, status.state
     line = [
         Piece(f"#{status.attempt.number:<3}"),
         Piece(f"{state_sign(state)} {pad(state, _WORD)}", state_style(state)),
-        Piece(pad(counted(outcome.steps, "step") if outcome is not None else "", 10, right=True), "dim"),
-        Piece(pad(money(outcome.cost, outcome.unpriced) if outcome is not None else "", 11, right=True), "dim"),
+        Piece(pad(counted(spent.steps, "step") if spent is not None else "", 10, right=True), "dim"),
+        Piece(pad(money(spent.cost, spent.unpriced) if spent is not None else "", 11, right=True), "dim"),
         Piece(pad(duration(status.seconds(now)) if state != PENDING else "", 9, right=True), "dim"),
     ]
-    detail = outcome.detail if outcome is not None else status.question
+    detail = _detail(status, now)
     return _clipped([*line, Piece(f"   {visible(detail, lines=False)}")], width)

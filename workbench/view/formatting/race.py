@@ -112,13 +112,9 @@ def _heading(attempt: RacedAttempt) -> Line:
     if isinstance(attempt.files, str):
         return [Piece(f"The files of {name} cannot be shown: {visible(attempt.files, lines=False)}", "failed")]
     count, permissions = len(attempt.files.files) + attempt.files.more, attempt.files.permissions
-    if not count and not permissions:
-        return [Piece(f"{name} has changed no file.", "dim")]
     if not count:
-        which = f"of {counted(permissions, 'file')}"
-        return [Piece(f"{name} has changed only the permissions {which}, which cannot be applied here.", "dim")]
+        return [Piece(f"{name} has changed no file.", "dim")]
+    if count == permissions:
+        return [Piece(f"{name} has changed only the permissions of {counted(count, 'file')}", "bold")]
     heading = [Piece(f"{name} has changed {counted(count, 'file')}", "bold")]
-    if permissions:
-        more = counted(permissions, "file")
-        heading.append(Piece(f" · and the permissions of {more}, which cannot be applied here", "dim"))
-    return heading
+    return [*heading, Piece(f" · of {permissions} only the permissions", "dim")] if permissions else heading

@@ -8,8 +8,10 @@ from pathlib import Path
 from workbench.diff.hunks import FileDiff, taken
 from workbench.diff.merge import merge
 from workbench.errors import WorkbenchError
+from workbench.files.replaced_paths import is_vacated
 from workbench.files.text_file import EditorError, decoded, read_bytes
 from workbench.protocol.live import ChangesRated
+from workbench.session.workspace.file_modes import PERMISSION_CHANGES
 from workbench.text import counted, visible
 from workbench.view.formatting.actions import plus_minus
 from workbench.view.formatting.approval import RISK_ICONS
@@ -22,6 +24,7 @@ _MOST_REASONS = 6
 _MOST_LISTED = 8
 _OUTCOME = "It becomes a change of yours: the agent is notified, and you can undo it."
 _OUTCOMES = "They become changes of yours: the agent is notified, and you can undo them."
+_ALL_AT_ONCE = "R applies all files, which replaces it"
 _THERE = "The workspace has that already"
 
 
@@ -36,7 +39,10 @@ def applied_file(file: FileState, name: str) -> FileRevert:
     replaces it. Raises CannotApply.
     """
     if file.note:  # its content is compared where it is written
-        return FileRevert(file.path, file.before, file.after, name, "Applied", file.note, file.version)
+        if file.note in PERMISSION_CHANGES and not file.version:
+            raise CannotApply(f"{name} {file.note}; the session ran in another directory: use chmod here")
+        note, before = file.note, file.version_before
+        return FileRevert(file.path, file.before, file.after, name, "Applied", note, file.version, before)
     now = text_now(file.path)
     try:
         text = _merged_text(file, now)
@@ -65,17 +71,24 @@ def applied_files(files: Sequence[FileState], name_of: Callable[[FileState], str
 
     Raises CannotApply if there is none, or if a file has other changes there that would be replaced.
     """
-    changes = [change for file in files if (change := _applied_whole(file, name_of(file))) is not None]
+    removed = frozenset(file.path for file in files if file.after is None)
+    changes = [change for file in files if (change := _applied_whole(file, name_of(file), removed)) is not None]
     if not changes:
         raise CannotApply(_THERE)
     return changes
 
 
-def _applied_whole(file: FileState, name: str) -> FileRevert | None:
-    """Return the change of one file, or None if the workspace has it already. Raises CannotApply."""
+def _applied_whole(file: FileState, name: str, removed: frozenset[str]) -> FileRevert | None:
+    """Return the change of one file, or None if the workspace has it already; the `removed` files are deleted first.
+
+    Raises CannotApply.
+    """
     if file.note:
         return applied_file(file, name)
-    now = text_now(file.path)
+    is_free = is_vacated(Path(file.path), removed)
+    if not is_free and Path(file.path).is_dir():
+        raise CannotApply(f"{name} is a directory in the workspace with other files in it; move them away first")
+    now = None if is_free else text_now(file.path)
     if now is None and file.before is not None and file.after is not None:
         raise CannotApply(f"{name} was deleted in the workspace; apply the other files one by one")
     try:
@@ -120,9 +133,13 @@ def _effect(change: FileRevert) -> str:
 def text_now(name: str) -> str | None:
     """Return the text of a file in the workspace, None if there is none. Raises CannotApply."""
     path = Path(name)
+    if path.is_dir():
+        raise CannotApply(f"{path.name} is a directory in the workspace; {_ALL_AT_ONCE}")
     try:
         return decoded(path, read_bytes(path))[1]
     except FileNotFoundError:
         return None
+    except NotADirectoryError as error:
+        raise CannotApply(f"A file is where the directory of {path.name} must be; {_ALL_AT_ONCE}") from error
     except (OSError, ValueError, EditorError) as error:
         raise CannotApply(f"The file in the workspace could not be read: {error}") from error

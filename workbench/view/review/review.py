@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from workbench.client.client import Client
+from workbench.config.locations import Locations
 from workbench.diff.hunks import FileDiff
 from workbench.errors import WorkbenchError
 from workbench.protocol.commands import ApplyChanges, RevertFiles
@@ -326,10 +327,12 @@ class Review:
         answer: Callable[[str], None] = lambda action_id: None,
         live: SessionState | None = None,
         fixed: str = "",
+        locations: Locations | None = None,
     ) -> None:
         """`keep` returns the state directory of a session by its id; without it, comments and marks are lost with the
         screen. `answer` opens the question of a waiting action, or for "" the next one. For an earlier state, `live` is
-        the session now, and `fixed` says why nothing can be changed.
+        the session now, and `fixed` says why nothing can be changed. The snapshots are in `locations`, by default the
+        user's own.
         """
         self.client = client
         self.state = state
@@ -343,6 +346,8 @@ class Review:
         self.fixed = fixed
         """Why nothing can be changed, commented on or marked; empty if it can."""
         self.watching: Watching | None = None
+        self.locations = locations or Locations.from_environment()
+        """Where the session and its snapshots are."""
         self._directory = directory
         self._send = send
 
@@ -392,7 +397,7 @@ class Review:
         """Return the file with the texts from snapshots, or unchanged; blocks while git runs."""
         from workbench.view.review.snapshot_content import with_snapshot_content
 
-        return with_snapshot_content(file, self.directory)
+        return with_snapshot_content(file, self.directory, self.locations)
 
     def update(self, changed: Changed | None) -> None:
         """Report a change of the session to an open viewer."""

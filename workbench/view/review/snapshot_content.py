@@ -19,12 +19,12 @@ _READER = "viewer"
 _REMOVED = f"the snapshot with this text was removed: {RETENTION}"
 
 
-def with_snapshot_content(file: FileState, workspace: Path) -> FileState:
+def with_snapshot_content(file: FileState, workspace: Path, locations: Locations) -> FileState:
     """Return the file with its texts from snapshots; blocks while git runs.
 
     If these cannot be read, its note says why.
     """
-    repository = SnapshotRepository(Locations.from_environment(), workspace, _READER)
+    repository = SnapshotRepository(locations, workspace, _READER)
     try:
         before, after = (_raw(repository, content) for content in (file.before, file.after))
         versions = decoded_versions(repository.workspace, before, after)

@@ -159,7 +159,7 @@ class AttemptPage(PagerScreen):
             self.run_worker(self._read(), exclusive=True, group="page")
 
     async def _read(self) -> None:
-        text = await in_daemon(partial(attempt_text, self._directory, self._status_of_attempt))
+        text = await in_daemon(partial(attempt_text, self._directory, self._status_of_attempt, clock.now().timestamp()))
         if self.is_attached:
             self.refresh_bindings()
             if text != self._text:  # otherwise a search would lose its marks

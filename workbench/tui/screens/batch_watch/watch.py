@@ -26,6 +26,7 @@ from workbench.tui.screens.batch_watch.report import report_page
 from workbench.tui.textual_seam.screen import LowLatencyScreen
 from workbench.tui.widgets.key_hints import KeyHints, bound_keys
 from workbench.tui.widgets.strips import as_content, css_beside, update_content
+from workbench.view import clock
 from workbench.view.batch_watch import SORTS, OpenedAttempt, WatchPosition, status_in, visible_rows
 from workbench.view.formatting.batch_watch import GridContent, cell_line, figure_lines, grid_content, title_line
 
@@ -42,7 +43,7 @@ _HINTS: Final = (
     ("watch.sort", "Sort"),
     ("watch.plots", "Plots"),
     ("watch.report", "Report"),
-    ("watch.close", "Quit"),
+    ("watch.close", ""),
     ("help", "Help"),
 )
 
@@ -50,10 +51,12 @@ _HINTS: Final = (
 class WatchFooter:
     """The last lines: what is wrong with the attempts under the cursor, which tasks are to be seen, and the keys."""
 
-    def __init__(self, screen: Screen[None], grid: WatchGrid, position: WatchPosition) -> None:
+    def __init__(self, screen: Screen[None], grid: WatchGrid, position: WatchPosition, close: str) -> None:
+        """`close` is the name of the key that closes the screen."""
         self._screen = screen
         self._grid = grid
         self._position = position
+        self._close = close
         self.cell, self.note, self.hints = Static(id="watch-cell"), Static(id="watch-note"), KeyHints()
 
     def show(self, count: int, total: int) -> None:
@@ -74,8 +77,8 @@ class WatchFooter:
         update_content(self.note, Content.styled(visible(problem, lines=False), "bold $sign-failed"))
 
     def show_cell(self) -> None:
-        """Show what is wrong with the attempts under the cursor, or what they ask."""
-        line = cell_line(self._grid.statuses) if not self._position.shows_plots else []
+        """Show what is wrong with the attempts under the cursor, or what they ask or did last."""
+        line = cell_line(self._grid.statuses, clock.now().timestamp()) if not self._position.shows_plots else []
         update_content(self.cell, as_content([line]))
 
     def show_keys(self) -> None:
@@ -84,10 +87,42 @@ class WatchFooter:
         if isinstance(self._screen.focused, Input):
             self.hints.show([("Enter", "Go to the tasks"), (keys.get("watch.back", "Esc"), "Show all")])
             return
-        names = {"watch.plots": "Grid" if position.shows_plots else "Plots"}
-        is_filtered = position.group != "all" or position.words
-        hints = [*(([("watch.back", "Show all")]) if is_filtered else []), *_HINTS]
+        names = {"watch.plots": "Grid" if position.shows_plots else "Plots", "watch.close": self._close}
+        hints = [*(([("watch.back", "Show all")]) if position.is_filtered else []), *_HINTS]
         self.hints.show([(keys[name], names.get(name, words)) for name, words in hints if name in keys])
+
+
+class WatchPlots:
+    """The plots in place of the grid, which are made when they are first shown."""
+
+    def __init__(self, screen: Screen[None], grid: WatchGrid, position: WatchPosition) -> None:
+        self._screen = screen
+        self._grid = grid
+        self._position = position
+        self._plots: RunPlots | None = None
+
+    def update(self, view: RunView) -> None:
+        """Show the run as it is now, if the plots are shown."""
+        if self._plots is not None and self._position.shows_plots:
+            self._plots.show(view)
+
+    async def show(self, view: RunView, *, has_plots: bool) -> None:
+        """Show the plots, or the grid again; without the package for plots, say so."""
+        if has_plots and self._plots is None:
+            try:
+                from workbench.tui.screens.batch_watch.plots import RunPlots
+            except ImportError:
+                has_plots = False
+                self._screen.notify(_NO_PLOTS, severity="warning", markup=False)
+            else:
+                self._plots = RunPlots()
+                await self._screen.mount(self._plots, after=self._grid)
+        self._position.shows_plots = has_plots
+        self._grid.display = self._grid.header.display = not has_plots
+        if self._plots is not None:
+            self._plots.display = has_plots
+        self.update(view)
+        self._screen.set_focus(None if has_plots else self._grid)
 
 
 class WatchScreen(LowLatencyScreen):
@@ -101,6 +136,7 @@ class WatchScreen(LowLatencyScreen):
             self.view = view
 
     DEFAULT_CSS = css_beside(__file__)
+    close_name: ClassVar[str] = "Quit"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f", "group(1)", "Show attempts in the next state", id="watch.group"),
         Binding("F", "group(-1)", "Show attempts in the previous state", id="watch.previous-group"),
@@ -113,7 +149,7 @@ class WatchScreen(LowLatencyScreen):
     ]
 
     def __init__(self, run: WatchedRun, position: WatchPosition, open_session: Callable[[OpenedAttempt], None]) -> None:
-        """`open_session` shows a session in place of the app."""
+        """`open_session` shows a session in place of the screen or its app."""
         super().__init__(id="watch")
         self._run = run
         self._position = position
@@ -128,8 +164,8 @@ class WatchScreen(LowLatencyScreen):
         self._grid = WatchGrid()
         hint = "Words in the ID or the tags of a task"
         self._words = Input(position.words, placeholder=hint, id="watch-words")
-        self._plots: RunPlots | None = None
-        self._footer = WatchFooter(self, self._grid, position)
+        self._plots = WatchPlots(self, self._grid, position)
+        self._footer = WatchFooter(self, self._grid, position, self.close_name)
 
     def compose(self) -> ComposeResult:
         """Yield the title, the figures, the grid, the input line, the note and the keys."""
@@ -152,7 +188,7 @@ class WatchScreen(LowLatencyScreen):
         """Read the run once a second, in a thread."""
         await self._refresh()
         if self._position.shows_plots:
-            await self._show_plots()
+            await self._show_plots(has_plots=True)
         status = status_in(self._view, self._position.page) if self._position.page else None
         if status is not None:
             self._open_page(status)
@@ -177,8 +213,8 @@ class WatchScreen(LowLatencyScreen):
         self._view = view
         self._show_figures()
         await self._show_rows()
-        if is_changed and self._plots is not None and self._position.shows_plots:
-            self._plots.show(view)
+        if is_changed:
+            self._plots.update(view)
         follow_run(self.app, view)
 
     async def _show_rows(self) -> None:
@@ -265,6 +301,11 @@ class WatchScreen(LowLatencyScreen):
         self._close_line()
         await self._show_rows()
 
+    @property
+    def has_filter(self) -> bool:
+        """Whether some tasks may be hidden, or the line for words is open."""
+        return bool(self._position.is_filtered or self._words.display)
+
     def _close_line(self) -> None:
         self._words.display = False
         self._grid.focus()
@@ -285,26 +326,10 @@ class WatchScreen(LowLatencyScreen):
 
     async def action_plots(self) -> None:
         """Show the plots in place of the grid, or the grid again."""
-        self._position.shows_plots = not self._position.shows_plots
-        await self._show_plots()
+        await self._show_plots(has_plots=not self._position.shows_plots)
 
-    async def _show_plots(self) -> None:
-        if self._position.shows_plots and self._plots is None:
-            try:
-                from workbench.tui.screens.batch_watch.plots import RunPlots
-            except ImportError:
-                self._position.shows_plots = False
-                self.notify(_NO_PLOTS, severity="warning", markup=False)
-                return
-            self._plots = RunPlots()
-            await self.mount(self._plots, after=self._grid)
-        has_plots = self._position.shows_plots
-        self._grid.display = self._grid.header.display = not has_plots
-        if self._plots is not None:
-            self._plots.display = has_plots
-            if has_plots:
-                self._plots.show(self._view)
-        self.set_focus(None if has_plots else self._grid)
+    async def _show_plots(self, *, has_plots: bool) -> None:
+        await self._plots.show(self._view, has_plots=has_plots)
         self.refresh_bindings()
         self._footer.show(len(self._rows), len(self._view.rows))
 

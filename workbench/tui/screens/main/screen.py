@@ -73,17 +73,17 @@ class MainScreen(SessionScreen):
         super().__init__()
         client = self.client = session.client or DeferredClient(_no_model)
         self.state, self.composer, self.has_session = state, composer, session.client is not None
-        self._status = StatusLine(state, session.workspace)
-        self._activity, self._hints = Activity(state), KeyHints()
+        self._status, self._activity, self._hints = StatusLine(state, session.workspace), Activity(state), KeyHints()
         self.view = SessionView(client, state, session, self.show, self._activity.show_hint, composer=lambda: composer)
         show = self.view.show_pending
         self.submitter = Submitter(
             self, session, client, state, composer=composer, begin_shell=begin_shell, show_pending=show
         )
         self._questions, self._modes = QuestionOpener(self, client, state), ModeSwitch(self, client, state)
-        send, answer = self.submitter.send, self._questions.open_above
-        self.review = Review(client, state, session.workspace, send, session.keep, answer=answer)
-        self._plan, self._rewinds = PlanOpener(self, client, state, self._modes), RewindOpener(self, client, state)
+        send, answer, where = self.submitter.send, self._questions.open_above, session.locations
+        self.review = Review(client, state, session.workspace, send, session.keep, answer=answer, locations=where)
+        self._plan = PlanOpener(self, client, state, self._modes)
+        self._rewinds = RewindOpener(self, client, state, session)
         self._times = TimeOpener(self, state, session, self._rewinds, composer, answer=self.action_question)
         self._rejected_key = RejectedKeyOpener(self, state)
         self._draft = Draft(self, state, session.keep, session.unsent)
@@ -210,7 +210,7 @@ class MainScreen(SessionScreen):
 
     def action_export(self, file: str = "") -> None:
         """Write the session to a file, in the format of the file's suffix; without a name, as Markdown."""
-        self.run_worker(export_session(self.app, self.state.session_id, file))
+        self.run_worker(export_session(self.app, self.review.locations, self.state.session_id, file))
 
     def action_copy_answer(self, number: str = "1") -> None:
         """Copy the last answer, or the one that is `number`th from the end."""
