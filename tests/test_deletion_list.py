@@ -11,6 +11,7 @@ from workbench.plain.narrator import Narrator
 from workbench.plain.question import PlainQuestion
 from workbench.protocol.deletion_list import DeletedPath, DeletionList
 from workbench.tools import BashTool
+from workbench.view.approval.questions import Bundle
 from workbench.view.formatting.approval import all_of
 from workbench.view.formatting.detail import full_text
 from workbench.view.formatting.question import body_rows, deletion_rows, reason_lines
@@ -77,7 +78,7 @@ async def test_every_front_end_lists_each_place_once(asked):
         "screen": shown([*reason_lines(item, "medium", 100), *body_rows(item, None, 100, is_titled=False)]),
         "narrow screen": shown([*reason_lines(item, "medium", 40), *body_rows(item, None, 40, is_titled=False)]),
         "plain": await in_plain_mode(item),
-        "batch": "\n".join(line.text for line in all_of([item])),
+        "batch": "\n".join(line.text for line in all_of(Bundle([item], 1))),
         "full text": full_text(item),
         "headless": narration.getvalue(),
     }

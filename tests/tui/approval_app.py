@@ -73,4 +73,4 @@ async def visible_now(pilot: Pilot[None], app: ScreenApp) -> None:
 async def arm(pilot: Pilot[None], app: ScreenApp, clock: Clock) -> None:
     await visible_now(pilot, app)
     clock.now += 60
-    await until(pilot, lambda: "ready in" not in keys_shown(app), "armed")
+    await until(pilot, lambda: "in 0.5s" not in keys_shown(app), "armed")

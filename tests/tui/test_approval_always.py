@@ -16,7 +16,8 @@ from workbench.view.approval.questions import Always
 from workbench.view.approval.rule_preview import RulePreview, try_rule
 from workbench.view.formatting.always import always_lines
 from workbench.view.formatting.approval import files_written
-from workbench.view.formatting.question import Moment, answer_keys, fitting
+from workbench.view.formatting.key_hints import fitting
+from workbench.view.formatting.question import Moment, answer_keys
 from workbench.view.state import SessionState
 
 NOT_ALWAYS = Moment(is_read=True, armed=True, not_always="no rule covers it")
@@ -180,8 +181,8 @@ def test_matched_actions_name_paths_relative_to_the_workspace() -> None:
     ("width", "keys"),
     [
         (140, ["y", "n", "space", "e", "a", "d", "tab", "Esc", "?"]),
-        (114, ["y", "n", "space", "e", "a", "d", "Esc", "?"]),
-        (98, ["y", "n", "space", "e", "a", "Esc", "?"]),
+        (108, ["y", "n", "space", "e", "a", "d", "Esc", "?"]),
+        (92, ["y", "n", "space", "e", "a", "Esc", "?"]),
     ],
 )
 def test_reason_against_always_takes_the_place_of_less_important_keys(width: int, keys: list[str]):

@@ -10,8 +10,9 @@ from tests.tui.diff_app import Decision, ScreenApp, painted, question
 from tests.tui.waiting import until
 from workbench.tui.screens.confirmations import ApproveAllScreen
 from workbench.tui.widgets.question_text import QuestionText
-from workbench.view.approval.questions import All, Later, Turn, together
-from workbench.view.formatting.approval import all_of
+from workbench.view.approval.questions import All, Bundle, Later, Turn, bundled, together
+from workbench.view.formatting.approval import all_of, bundle_title
+from workbench.view.state import ActionItem
 
 LIST = replace(command("ls ~/.config", risk="LOW"), action_id="low", fingerprint="f1")
 WRITE = replace(edit("old\n", "new\n"), action_id="edit", fingerprint="f2")
@@ -64,7 +65,7 @@ def test_actions_up_to_the_shown_risk_are_approved_together() -> None:
 def test_approve_all_shows_why_each_action_asks() -> None:
     warning = "deletes 2 files that can NOT be restored"
     lost = replace(command("rm a.dat", risk="HIGH"), reasons=(warning,), agent="tester")
-    lines = [said.text for said in all_of([LIST, lost])]
+    lines = [said.text for said in all_of(Bundle([LIST, lost], 2))]
     assert lines.index("Asked for the sub-agent tester.") < lines.index(f"· {warning}")
 
 
@@ -77,12 +78,13 @@ async def test_approve_all_shows_everything_and_has_its_own_quiet_time() -> None
         every = app.screen.query_one(QuestionText)
         await until(pilot, lambda: "$ ls ~/.config" in painted(every))
         text = painted(every)
-        assert all(part in text for part in ("1 of 2", "2 of 2", "− old", "+ new"))
+        assert all(part in text for part in ("▲ HIGH is asked separately", "1 of 2", "2 of 2", "− old", "+ new"))
+        assert str(app.screen.query_one("#title").render()) == "Approve 2 of 3?"
         assert "rm -rf" not in text
         await pilot.press("Y", "y", "enter")
         assert app.results == []
         clock.now += 60
-        await until(pilot, lambda: "Y Approve all 2" in str(app.screen.query_one("#keys").render()))
+        await until(pilot, lambda: "Y Approve 2 of 3" in str(app.screen.query_one("#keys").render()))
         await pilot.press("Y")
         await until(pilot, lambda: app.results == [All((("low", "f1", 0), ("edit", "f2", 0)))])
 
@@ -137,7 +139,7 @@ async def test_approve_all_excludes_edited_actions_and_says_so(on_it: bool) -> N
         await until(pilot, lambda: isinstance(app.screen, ApproveAllScreen), "the list")
         every = app.screen.query_one(QuestionText)
         await until(pilot, lambda: "$ ls ~/.config" in painted(every))
-        assert "Without one action that you changed: it is approved by itself." in painted(every)
+        assert "The action that you edited is asked separately" in painted(every)
         assert "− old" not in painted(every)
 
 
@@ -156,8 +158,57 @@ async def test_action_that_starts_to_wait_is_added_to_the_list() -> None:
         await arm(pilot, app, clock)
         assert "Y Approve all" not in keys_shown(app)
         question(app).update_waiting(WAITING)
-        await until(pilot, lambda: "Y Approve all" in keys_shown(app))
+        await until(pilot, lambda: "← → Others" in keys_shown(app))
+        assert "Y Approve" not in keys_shown(app), "only one is up to this risk, and y approves it"
+        question(app).update_waiting((LIST, replace(LIST, action_id="more"), DELETE))
+        await until(pilot, lambda: "Y Approve 2 of 3…" in keys_shown(app))
         assert batch(app).splitlines()[0].startswith("▌ 1")
         assert "1 of 3" in str(app.pushed.query_one("#title").render())
         await pilot.press("left")
         await until(pilot, lambda: app.results == [Turn("high")])
+
+
+async def test_single_action_up_to_this_risk_is_not_called_all() -> None:
+    app, clock = ask(WRITE, 1, 2, (WRITE, DELETE))
+    async with app.run_test(size=(100, 40)) as pilot:
+        await arm(pilot, app, clock)
+        assert "Y Approve" not in keys_shown(app)
+        await pilot.press("Y")
+        await until(pilot, lambda: isinstance(app.screen, ApproveAllScreen), "the list")
+        every = app.screen.query_one(QuestionText)
+        await until(pilot, lambda: "+ new" in painted(every))
+        assert "▲ HIGH is asked separately" in painted(every)
+        assert "1 of 1" not in painted(every)
+        assert str(app.screen.query_one("#title").render()) == "Approve this action?"
+        clock.now += 60
+        await until(pilot, lambda: str(app.screen.query_one("#keys").render()) == "Y Approve   Esc Back")
+        await pilot.press("Y")
+        await until(pilot, lambda: app.results == [All((("edit", "f2", 0),))])
+
+
+def test_title_says_all_only_of_all_pending_actions() -> None:
+    asks = replace(LIST, action_id="asks", asks=True)
+    unknown = replace(command(risk="UNKNOWN"), action_id="unknown")
+    waiting = [LIST, WRITE, unknown, DELETE, asks]
+
+    def lines(current: ActionItem, *changed: str) -> tuple[str, list[str]]:
+        bundle = bundled(waiting, current, changed)
+        texts = [line.text for line in all_of(bundle)]
+        return bundle_title(bundle), [text for text in texts if text.endswith("separately")]
+
+    question_line = "? The agent's question is asked separately"
+    assert lines(LIST) == (
+        "Approve this action?",
+        [f"{risk} is asked separately" for risk in ("▲ HIGH", "? UNKNOWN", "◆ MEDIUM")] + [question_line],
+    )
+    assert lines(WRITE, "low") == (
+        "Approve this action?",
+        [
+            "▲ HIGH is asked separately",
+            "? UNKNOWN is asked separately",
+            question_line,
+            "The action that you edited is asked separately",
+        ],
+    )
+    assert lines(DELETE) == ("Approve 4 of 5?", [question_line])
+    assert bundle_title(bundled([LIST, WRITE, DELETE], DELETE)) == "Approve all 3?"

@@ -25,7 +25,7 @@ from workbench.tui.widgets.dock import LOW, LOWEST_DOCKED, SIDES, ReservingPanel
 from workbench.tui.widgets.markdown_stream import MarkdownStream
 from workbench.tui.widgets.strips import css_beside
 from workbench.view.approval.questions import Later, TextAnswer
-from workbench.view.formatting.question import KeyHint
+from workbench.view.formatting.key_hints import KeyHint
 from workbench.view.state import ActionItem
 
 

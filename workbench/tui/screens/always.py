@@ -23,7 +23,7 @@ from workbench.tui.widgets.strips import as_content, css_beside
 from workbench.view.approval.questions import Scope
 from workbench.view.approval.rule_preview import RulePreview
 from workbench.view.formatting.always import SCOPES, always_lines, reason_lines
-from workbench.view.formatting.question import KeyHint
+from workbench.view.formatting.key_hints import KeyHint
 
 _SIDES: Final = 4
 _AROUND: Final = 4

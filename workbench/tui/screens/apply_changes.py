@@ -17,7 +17,7 @@ from workbench.text import visible
 from workbench.tui.screens.question_base import QuestionScreen
 from workbench.tui.widgets.dock import SIDES, DockedPanel, hint_line
 from workbench.tui.widgets.strips import as_content, css_beside, update_content
-from workbench.view.formatting.question import KeyHint
+from workbench.view.formatting.key_hints import KeyHint
 from workbench.view.review.apply_text import apply_lines
 from workbench.view.review.revert_text import FileRevert, what_of
 

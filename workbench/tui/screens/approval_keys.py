@@ -22,12 +22,13 @@ from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.screens.question_base import QuestionScreen, QuietTime, close_with
 from workbench.tui.widgets.question_box import QuestionBox
 from workbench.view.approval.proposal import Proposal
-from workbench.view.approval.questions import All, Always, Renewed, together
+from workbench.view.approval.questions import All, Always, Bundle, Renewed, bundled
 from workbench.view.approval.quiet_time import Overheard
 from workbench.view.approval.rule_preview import RulePreview
-from workbench.view.formatting.approval import on_one_line
+from workbench.view.formatting.approval import bundle_words, on_one_line
 from workbench.view.formatting.detail import full_text
-from workbench.view.formatting.question import KeyHint, Moment, answer_keys, editing_keys, writing_keys
+from workbench.view.formatting.key_hints import KeyHint
+from workbench.view.formatting.question import Moment, answer_keys, editing_keys, writing_keys
 from workbench.view.state import ActionItem
 
 _ANSWERS: Final = frozenset(
@@ -64,14 +65,12 @@ class Batch:
             return ""
         return ids[(ids.index(self._item.action_id) + by) % len(ids)]
 
-    def up_to_this_risk(self, *, is_changed: bool) -> tuple[list[ActionItem], int]:
-        """Return the actions to approve together, and how many are omitted because the user has edited them.
-
-        `is_changed` says whether the action in question is edited.
+    def up_to_this_risk(self, *, is_changed: bool) -> Bundle:
+        """Return the unedited actions up to this risk, to approve together; `is_changed` says whether the action in
+        question is edited.
         """
         changed = {*self._changed, *([self._item.action_id] if is_changed else [])}
-        actions = together(self.waiting, self._item, changed)
-        return actions, len(together(self.waiting, self._item)) - len(actions)
+        return bundled(self.waiting, self._item, changed)
 
 
 class DecisionKeys:
@@ -130,11 +129,13 @@ class DecisionKeys:
         if self._box.editor is not None:
             return editing_keys(partial(key_of, app))
         diff = self._box.diff
+        bundle = self._batch.up_to_this_risk(is_changed=self._proposal.is_changed)
         now = Moment(
             self._box.check_read(),
             self._quiet.check(),
             diff.current if diff else -1,
             len(self._batch.waiting),
+            all_words=bundle_words(bundle) if len(bundle.actions) > 1 else "",
             may_always=self.may_always and bool(self._item.always),
             not_always=self.not_always,
             may_edit=may_edit(self._item),
@@ -249,11 +250,11 @@ class ScreensAbove:
         """Show the waiting, unedited actions up to this risk, on a screen that approves all of them."""
         if len(self._batch.waiting) < 2:
             return
-        actions, edited = self._batch.up_to_this_risk(is_changed=self._proposal.is_changed)
-        if not actions:
+        bundle = self._batch.up_to_this_risk(is_changed=self._proposal.is_changed)
+        if not bundle.actions:
             self._question.notify(_ALL_EDITED, severity="warning", markup=False)
             return
-        answers = tuple((action.action_id, action.fingerprint, action.asked) for action in actions)
+        answers = tuple((action.action_id, action.fingerprint, action.asked) for action in bundle.actions)
 
         def approve(is_approved: bool | None) -> None:
             self._reserve()
@@ -261,7 +262,7 @@ class ScreensAbove:
                 self._question.finish(All(answers))
 
         clock = self._question.quiet.clock
-        screen = ApproveAllScreen(actions, edited, reserve_rows=self._reserve, clock=clock)
+        screen = ApproveAllScreen(bundle, reserve_rows=self._reserve, clock=clock)
         self._question.app.push_screen(screen, approve)
 
     def _reserve(self, rows: int = 0) -> None:

@@ -5,7 +5,7 @@ asks.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import ClassVar
 
@@ -21,9 +21,10 @@ from workbench.tui.screens.question_base import QuestionScreen
 from workbench.tui.widgets.dock import SIDES, DockedPanel, ReservingPanel, hint_line
 from workbench.tui.widgets.question_text import QuestionText
 from workbench.tui.widgets.strips import css_beside
-from workbench.view.formatting.approval import all_of
-from workbench.view.formatting.question import KeyHint, all_keys, styled_rows
-from workbench.view.state import ActionItem
+from workbench.view.approval.questions import Bundle
+from workbench.view.formatting.approval import all_of, bundle_title, bundle_words
+from workbench.view.formatting.key_hints import KeyHint
+from workbench.view.formatting.question import all_keys, styled_rows
 
 _AROUND = 4  # title, gaps and keys
 
@@ -45,19 +46,15 @@ class ApproveAllScreen(QuestionScreen[bool]):
 
     def __init__(
         self,
-        actions: Sequence[ActionItem],
-        omitted: int = 0,
+        bundle: Bundle,
         *,
         reserve_rows: Callable[[int], None] = lambda rows: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`omitted` is the number of actions that are not shown because the user has edited them.
-
-        `reserve_rows` is called with the number of rows at the bottom of the screen that the panel covers.
-        """
+        """`reserve_rows` is called with the number of rows at the bottom of the screen that the panel covers."""
         super().__init__(clock)
-        self._count = len(actions)
-        lines = all_of(actions, omitted)
+        self._bundle = bundle
+        lines = all_of(bundle)
         self._text = QuestionText(lambda width: styled_rows(lines, width), id="all")
         self._keys = Static(id="keys")
         self._box = ReservingPanel(reserve_rows, id="box")
@@ -67,7 +64,7 @@ class ApproveAllScreen(QuestionScreen[bool]):
     def compose(self) -> ComposeResult:
         """Yield the text and the key hints."""
         with self._box:
-            yield Static(Content.styled(f"Approve all {self._count}?", "bold"), id="title")
+            yield Static(Content.styled(bundle_title(self._bundle), "bold"), id="title")
             yield self._text
             yield self._keys
 
@@ -94,7 +91,8 @@ class ApproveAllScreen(QuestionScreen[bool]):
         text, height = self._text, self._text.size.height
         if 0 < height <= self._rows and text.scroll_offset.y + height >= text.virtual_size.height > 0:
             self._is_read = True
-        hints = all_keys(self._count, is_read=self._is_read, armed=self.quiet.check(), key=partial(key_of, self.app))
+        words, key = bundle_words(self._bundle), partial(key_of, self.app)
+        hints = all_keys(words, is_read=self._is_read, armed=self.quiet.check(), key=key)
         self._keys.update(hint_line(self.app, hints, self.size.width - 4))
 
     def action_approve(self) -> None:

@@ -20,7 +20,7 @@ from workbench.text import visible
 from workbench.tui.key_names import key_of
 from workbench.tui.widgets.dock import SIDES, DockedPanel, hint_line
 from workbench.tui.widgets.strips import css_beside
-from workbench.view.formatting.question import KeyHint
+from workbench.view.formatting.key_hints import KeyHint
 
 
 class DeviceSignInScreen(ModalScreen[bool]):

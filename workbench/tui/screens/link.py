@@ -17,7 +17,7 @@ from workbench.tui.key_names import key_of
 from workbench.tui.screens.question_base import QuestionScreen
 from workbench.tui.widgets.dock import SIDES, DockedPanel, hint_line
 from workbench.tui.widgets.strips import css_beside, update_content
-from workbench.view.formatting.question import KeyHint
+from workbench.view.formatting.key_hints import KeyHint
 
 Opener = Callable[[str], bool]
 

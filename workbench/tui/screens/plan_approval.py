@@ -17,7 +17,7 @@ from workbench.tui.screens.question_base import QuestionScreen, behind_bindings
 from workbench.tui.widgets.dock import LOW, SIDES, ReservingPanel, hint_line
 from workbench.tui.widgets.strips import css_beside, update_content
 from workbench.view.approval.plan import PlanChoice
-from workbench.view.formatting.question import KeyHint, hints_width
+from workbench.view.formatting.key_hints import KeyHint, hints_width
 
 _TEXT: Final = "Approve this plan, in the mode you choose? To change it, press n and write what should be different."
 

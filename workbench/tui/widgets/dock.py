@@ -13,7 +13,7 @@ from textual.widgets import Static
 
 from workbench.tui.key_names import spelled, with_keys
 from workbench.tui.widgets.strips import css_beside, update_content
-from workbench.view.formatting.question import KeyHint, fitting
+from workbench.view.formatting.key_hints import KeyHint, fitting, gap_between
 
 LOW: Final = 24
 """Screens with at most this many rows show a docked panel without blank lines."""
@@ -55,7 +55,8 @@ def docked_rows(height: int, *, is_full: bool = False) -> int:
 def hint_line(app: App[Any], hints: Sequence[KeyHint], width: int) -> Content:
     """Return the hints that fit on one line; a key that has no effect now is dim."""
     named = [hint._replace(key=spelled(app, hint.key)) for hint in hints]
-    return Content("   ").join(_hint(hint) for hint in fitting(named, width))
+    line = fitting(named, width)
+    return Content(" " * gap_between(line, width)).join(map(_hint, line))
 
 
 def show_hints(screen: Screen[Any], hints: str, remark: str = "") -> None:
@@ -73,4 +74,5 @@ def _hint(hint: KeyHint) -> Content:
     if not hint.key:
         return Content.styled(hint.words, "$sign-waiting")
     key = "bold $footer-key-foreground" if hint.is_possible else "$dim"
-    return Content.assemble((hint.key, key), (f" {hint.words}", "$dim" if not hint.is_possible else "$foreground"))
+    words = f" {hint.words}" if hint.words else ""
+    return Content.assemble((hint.key, key), (words, "$dim" if not hint.is_possible else "$foreground"))

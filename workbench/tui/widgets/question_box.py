@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.geometry import Size
@@ -23,9 +24,9 @@ from workbench.view.approval.proposal import Proposal
 from workbench.view.approval.questions import Asked
 from workbench.view.diff.document import CONTEXT
 from workbench.view.formatting.approval import StyledLine
+from workbench.view.formatting.key_hints import KeyHint
 from workbench.view.formatting.question import (
     NEWS,
-    KeyHint,
     batch_lines,
     body_rows,
     is_titled,
@@ -39,7 +40,6 @@ from workbench.view.state import ActionItem
 from workbench.view.wrapping import Line, clip, wrapped
 
 _AGENT_ROWS: Final = 2
-_LEAST_TITLE: Final = 12
 _SMALLEST_DIFF: Final = 4
 _LEAST_CONTEXT: Final = 1
 _ROWS_FOR_BOTH: Final = 14
@@ -375,14 +375,21 @@ class QuestionBox(DockedPanel):
 def title_line(action: ActionItem, proposal: Proposal, position: str, width: int) -> tuple[Content, bool]:
     """Return `2 of 3  Edit src/pricing.py     +6 −3 · 3 hunks   ◆ MEDIUM`, and whether it is complete."""
     badge = f" {risk_badge(action.risk)} "
-    facts, title = title_facts(action, proposal), title_words(action)
+    title = title_words(action)
     free = width - 3 - len(position) - len(badge)
-    facts = facts if len(facts) + _LEAST_TITLE <= free else ""
-    cut = clip(title, max(4, free - len(facts) - 2))
+    facts = _facts_beside(title_facts(action, proposal), free - cell_len(title) - 2)
+    cut = clip(title, max(4, free - cell_len(facts) - 2))
     start = Content.assemble((position, "$dim"), (cut, "bold"))
     end = Content.assemble((facts, "$dim"), "  ", (badge, f"bold $background on $risk-{action.risk.lower()}"))
     gap = " " * max(1, width - 2 - start.cell_length - end.cell_length)
     return Content.assemble(start, gap, end), cut == title
+
+
+def _facts_beside(facts: str, free: int) -> str:
+    """Return as many of the facts as fit beside the title, the first ones first."""
+    while facts and cell_len(facts) > free:
+        facts = facts.rpartition(" · ")[0]
+    return facts
 
 
 def agent_rows(action: ActionItem, width: int) -> list[str]:

@@ -104,6 +104,20 @@ class All(Struct, frozen=True):
 Scope = Literal["session", "folder", "person"]
 
 
+class Bundle(Struct, frozen=True):
+    """The waiting actions that one key approves together, and why the others are not among them."""
+
+    actions: Sequence[ActionItem]
+    pending: int
+    """How many actions are waiting, including those that are not approved with the others."""
+    edited: int = 0
+    """How many are excluded because the user has edited them."""
+    higher: tuple[str, ...] = ()
+    """The risks of those whose risk is higher, highest first."""
+    has_question: bool = False
+    """Whether the agent's own question is among the others."""
+
+
 class Always(Struct, frozen=True):
     """The approval of an action and of everything that matches the rule shown with it."""
 
@@ -135,6 +149,20 @@ def together(waiting: Sequence[ActionItem], current: ActionItem, changed: Collec
         for item in waiting
         if not item.asks and item.action_id not in changed and _ORDER.index(item.risk) <= highest
     ]
+
+
+def bundled(waiting: Sequence[ActionItem], current: ActionItem, changed: Collection[str] = ()) -> Bundle:
+    """Return the waiting actions that are approved with the action shown, and what the others are."""
+    actions = together(waiting, current, changed)
+    highest = _ORDER.index(current.risk)
+    higher = {item.risk for item in waiting if not item.asks and _ORDER.index(item.risk) > highest}
+    return Bundle(
+        actions,
+        len(waiting),
+        edited=len(together(waiting, current)) - len(actions),
+        higher=tuple(sorted(higher, key=_ORDER.index, reverse=True)),
+        has_question=any(item.asks for item in waiting),
+    )
 
 
 class QuestionQueue:

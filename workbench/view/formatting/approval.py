@@ -19,6 +19,7 @@ from workbench.protocol.risk import OUTSIDE_SANDBOX
 from workbench.text import counted, revealed, size_of, visible_path
 from workbench.tools.ask_human.question import who_asks
 from workbench.tools.manifest import kind_of
+from workbench.view.approval.questions import Bundle
 from workbench.view.diff.lines import paint_line
 from workbench.view.formatting.actions import plus_minus, presentation, short_path, tool_sign
 from workbench.view.state import ActionItem
@@ -254,19 +255,42 @@ def on_one_line(text: str) -> str:
 RISK_ICONS = {"LOW": "○", "MEDIUM": "◆", "HIGH": "▲", "UNKNOWN": "?"}
 
 
-def all_of(items: Sequence[ActionItem], excluded: int = 0) -> list[StyledLine]:
-    """Return everything that these actions would run and write, why each needs approval, and how many are excluded."""
-    lines: list[StyledLine] = []
-    if excluded:
-        them = (
-            "one action that you changed: it is" if excluded == 1 else f"{excluded} actions that you changed: each is"
-        )
-        lines = [StyledLine(f"Without {them} approved by itself.", "label"), StyledLine("")]
-    for number, item in enumerate(items, 1):
-        head = f"{number} of {len(items)}  {RISK_ICONS[item.risk]} {item.risk}"
+def bundle_words(bundle: Bundle) -> str:
+    """Return what approving the bundle means: `Approve all 3`, `Approve 2 of 3` or, of a single action, `Approve`."""
+    count = len(bundle.actions)
+    if count == 1:
+        return "Approve"
+    return f"Approve all {count}" if count == bundle.pending else f"Approve {count} of {bundle.pending}"
+
+
+def bundle_title(bundle: Bundle) -> str:
+    """Return the question that approves the bundle."""
+    return "Approve this action?" if len(bundle.actions) == 1 else f"{bundle_words(bundle)}?"
+
+
+def all_of(bundle: Bundle) -> list[StyledLine]:
+    """Return which actions are asked about separately, and everything that the bundle would run and write, and why
+    each needs approval.
+    """
+    lines = list(_asked_separately(bundle))
+    lines += [StyledLine("")] if lines else []
+    for number, item in enumerate(bundle.actions, 1):
+        position = f"{number} of {len(bundle.actions)}  " if len(bundle.actions) > 1 else ""
+        head = f"{position}{RISK_ICONS[item.risk]} {item.risk}"
         lines += [StyledLine(head, f"risk-{item.risk.lower()}"), *what_runs(item), *reasons(item)]
         lines += [*painted_changes(item), StyledLine("")]
     return lines
+
+
+def _asked_separately(bundle: Bundle) -> Iterator[StyledLine]:
+    for risk in bundle.higher:
+        yield StyledLine(f"{RISK_ICONS[risk]} {risk} is asked separately", f"risk-{risk.lower()}", 2)
+    if bundle.has_question:
+        yield StyledLine("? The agent's question is asked separately", "label", 2)
+    if bundle.edited:
+        actions = "The action" if bundle.edited == 1 else f"The {bundle.edited} actions"
+        verb = "is" if bundle.edited == 1 else "are"
+        yield StyledLine(f"{actions} that you edited {verb} asked separately", "label", 2)
 
 
 def painted_changes(item: ActionItem) -> Iterator[StyledLine]:

@@ -6,11 +6,11 @@ All text is safe to show: what comes from outside has passed through `on_one_lin
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, zip_longest
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from msgspec.structs import replace
 from rich.cells import cell_len
@@ -46,6 +46,7 @@ from workbench.view.formatting.approval import (
     runs_outside,
     what_runs,
 )
+from workbench.view.formatting.key_hints import KeyHint
 from workbench.view.formatting.timeline_rows import from_home
 from workbench.view.state import ActionItem
 from workbench.view.wrapping import Line, Piece, clip, line_width, pad, row_starts, wrapped
@@ -345,19 +346,6 @@ def _counted(item: ActionItem) -> str:
     return f"  {plus_minus(sum(diff.added for diff in diffs), sum(diff.removed for diff in diffs))}"
 
 
-class KeyHint(NamedTuple):
-    """A key and its effect; a hint without a key is a remark."""
-
-    key: str
-    words: str
-    rank: int = 0
-    """The order in which hints are omitted if they do not fit, highest first."""
-    is_possible: bool = True
-    """Whether the key has an effect now; if not, it is dim."""
-
-
-MOST_HINTS: Final = 8
-"""The most hints shown at once, besides the one that shows all."""
 Key: TypeAlias = Callable[[str, str], str]
 """Returns the key of a binding, given its id and default: the user's own key or the default."""
 
@@ -374,6 +362,8 @@ class Moment:
     current: int = -1
     waiting: int = 1
     """How many actions are waiting."""
+    all_words: str = ""
+    """What approves several of them together; empty if that would be only one."""
     may_always: bool = False
     not_always: str = ""
     """Why no rule can be saved, in a few words."""
@@ -399,12 +389,13 @@ def writing_keys(*, rejecting: bool) -> tuple[KeyHint, ...]:
 def answer_keys(proposal: Proposal, now: Moment) -> tuple[KeyHint, ...]:
     """Return the keys in the order in which they are shown; while `y` is not active, a remark in its place says why."""
     key = now.key
-    hints = [_approve(proposal, now), KeyHint("n", "Reject…", 3)]
+    hints = [_approve(proposal, now), KeyHint("n", "Reject…", 1)]
     if proposal.count:
         verb = "Include" if now.current in proposal.out else "Skip"
         hints.append(KeyHint(key("approval.take", "space"), verb, 4))
     if now.waiting > 1:
-        hints += [KeyHint(_others(now), "Others", 5), KeyHint("Y", "Approve all…", 6)]
+        hints.append(KeyHint(_others(now), "Others", 5))
+        hints += [KeyHint("Y", f"{now.all_words}…", 6)] if now.all_words else []
     hints.append(KeyHint(key("approval.edit", "e"), "Edit", 7, now.may_edit))
     always = "Always…" if now.may_always or not now.not_always else f"Always… ({now.not_always})"
     hints.append(KeyHint("a", always, 8, now.may_always and now.armed))
@@ -412,77 +403,35 @@ def answer_keys(proposal: Proposal, now: Moment) -> tuple[KeyHint, ...]:
         hints.append(KeyHint(key("approval.viewer", "d"), "Docked" if now.is_full else "Full screen", 9))
     hints += [
         KeyHint(key("approval.note", "tab"), "Note", 10),
-        KeyHint("Esc", "Docked" if now.is_full else "Not now", 1),
+        KeyHint("Esc", "Docked" if now.is_full else "Not now", 3),
     ]
-    return (*hints, KeyHint(key("approval.keys", "?"), "All", 2))
+    return (*hints, KeyHint(key("approval.keys", "?"), "All", 2, short=""))
 
 
-_LEAST_REASON: Final = 16
-"""The fewest cells in which the start of a reason is worth showing."""
-
-
-def fitting(hints: Sequence[KeyHint], width: int) -> list[KeyHint]:
-    """Return as many of the hints as fit on one line, at most `MOST_HINTS` and the one that shows all of them.
-
-    A reason in brackets takes the place of hints that rank below its own, if that makes room for the start of it.
-    """
-    ranked = sorted(range(len(hints)), key=lambda at: hints[at].rank)[: MOST_HINTS + 1]
-    ranked = _beside_reason(hints, ranked, width)
-    chosen = {at: hints[at] for at in ranked}
-    if hints_width(chosen.values()) > width:  # a reason in brackets is cut, or goes first
-        chosen = {at: hint._replace(words=hint.words.partition(" (")[0]) for at, hint in chosen.items() if hint.key}
-        chosen |= {at: hints[at] for at in ranked if not hints[at].key}
-        free = width - hints_width(chosen.values())
-        for at, hint in chosen.items():
-            if free >= _LEAST_REASON and hint != hints[at]:
-                reason = hints[at].words[len(hint.words) : -1]
-                chosen[at] = hint._replace(words=f"{hint.words}{clip(reason, free - 1)})")
-                free = 0
-    while len(chosen) > 1 and hints_width(chosen.values()) > width:
-        del chosen[ranked.pop()]
-    return [chosen[at] for at in sorted(chosen)]
-
-
-def _beside_reason(hints: Sequence[KeyHint], ranked: list[int], width: int) -> list[int]:
-    """Return the hints to show if one of them has a reason in brackets.
-
-    Those of the lowest rank are omitted if that makes room for the start of the reason; otherwise none is.
-    """
-    for at in ranked:
-        verb, bracket, reason = hints[at].words.partition(" (")
-        if hints[at].key and bracket:
-            part = hints[at]._replace(words=verb + " " * min(_LEAST_REASON, len(reason) + 2))
-            for end in range(len(ranked), ranked.index(at), -1):
-                if hints_width([part if each == at else hints[each] for each in ranked[:end]]) <= width:
-                    return ranked[:end]
-    return ranked
-
-
-def hints_width(hints: Collection[KeyHint]) -> int:
-    """Return the width of hints on one line, in cells."""
-    return sum(cell_len(hint.key) + 1 + cell_len(hint.words) for hint in hints) + _GAP * (len(hints) - 1)
-
-
-def all_keys(count: int, *, is_read: bool, armed: bool, key: Key) -> tuple[KeyHint, ...]:
-    """Return the keys that are active while several actions are approved at once."""
-    approve = (
-        KeyHint("Y", f"Approve all {count}")
-        if is_read
-        else KeyHint("", f"{key('approval.all-end', 'End')}, then Y (you have not seen all of it)")
-    )
-    return (approve if armed else KeyHint("", "Y (ready in 0.5s)")), KeyHint(key("approval.back", "Esc"), "Back")
+def all_keys(words: str, *, is_read: bool, armed: bool, key: Key) -> tuple[KeyHint, ...]:
+    """Return the keys that are active while several actions are approved at once; `words` say what `Y` does."""
+    approve = KeyHint("Y", words) if is_read else _unseen(f"{key('approval.all-end', 'End')}, then Y")
+    return (approve if armed else _not_armed("Y")), KeyHint(key("approval.back", "Esc"), "Back")
 
 
 def _approve(proposal: Proposal, now: Moment) -> KeyHint:
     if not now.armed:
-        return KeyHint("", "y (ready in 0.5s)")
+        return _not_armed("y")
     if proposal.is_empty:
         return KeyHint("", "no hunk accepted")
     if not now.is_read:
-        return KeyHint("", f"{now.key('approval.end', 'End')}, then y (you have not seen all of it)")
+        return _unseen(f"{now.key('approval.end', 'End')}, then y")
     if proposal.out:
         return KeyHint("y", f"Approve {len(proposal.accepted)} of {proposal.count}")
     return KeyHint("y", "Approve as edited" if proposal.is_changed else "Approve")
+
+
+def _not_armed(key: str) -> KeyHint:
+    return KeyHint("", f"{key} (ready in 0.5s)", short=f"{key} in 0.5s")
+
+
+def _unseen(keys: str) -> KeyHint:
+    return KeyHint("", f"{keys} (you have not seen all of it)", short=keys)
 
 
 def _others(now: Moment) -> str:
