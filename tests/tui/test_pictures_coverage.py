@@ -96,7 +96,10 @@ TABLE = {
     "approval: a hunk that was edited": ("approval/a_hunk_after_its_edit", ["1 edited by you"]),
     "approval: side by side": ("approval/side_by_side", ["Esc Not now"]),
     "approval: one of several": ("approval/batch_of_three", ["of 3"]),
-    "approval: all that are below a risk": ("approval/all_of_a_batch", ["Approve all 2?", "Y Approve all 2"]),
+    "approval: all that are below a risk": (
+        "approval/all_of_a_batch",
+        ["Approve 2 of 3?", "HIGH is asked separately", "Y Approve 2 of 3"],
+    ),
     "approval: a reason for a no": ("approval/a_reason", ["use tox", "Enter Reject"]),
     "approval: the full text": ("approval/full_text", ["cat notes.txt", "/ Search"]),
     "approval: more than fits": ("approval/more_below", ["sum_0/g", "End, then y"]),

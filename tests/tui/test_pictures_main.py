@@ -23,7 +23,7 @@ def diff_viewer(app):
 
 
 def pager(app):
-    open_action(app, app.state, "a7", app.session.client)
+    open_action(app, app.state, "a8", app.session.client)
     return PagerScreen, "ARGUMENTS"
 
 

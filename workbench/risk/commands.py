@@ -14,12 +14,13 @@ from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.assessment import ANY, Assessment, Part, hides, not_plain, summed, with_hidden
 from workbench.risk.paths import PathContext, is_regenerable, within, words
 from workbench.risk.programs import rate
-from workbench.risk.reason import Reason, Trait, failed, too_long
+from workbench.risk.reason import PIPES_DOWNLOAD, Reason, Trait, failed, too_long
 from workbench.risk.shell.origins import Origins
 from workbench.risk.shell.parser import LONGEST
 from workbench.risk.shell.scan import Scan, unread
 
 _FETCHES: Final = words("curl wget aria2c http https xh gh")
+_SHELLS: Final = words("sh bash zsh dash ksh fish")
 _RUNS: Final = lazy_pattern(
     r"(?:sh|bash|zsh|dash|ksh|fish|python|pypy|perl|ruby|node|deno|bun|php|lua|source|\.|exec|open|java|Rscript|pwsh)[\d.]*"
 )
@@ -71,7 +72,8 @@ def _parts(text: str, context: PathContext, directory: str) -> list[Part]:
         scan.parts = [_through_symlinks(part, scan.context) for part in scan.parts]
     if context.container_path:
         scan.parts = [_by_own_names(part, scan.context) for part in scan.parts]
-    return _repeats_deletions(runs_downloads(not_plain(scan.parts) if scan.sets else scan.parts))
+    parts = runs_downloads(not_plain(scan.parts) if scan.sets else scan.parts)
+    return _repeats_deletions(_with_piped_downloads(parts))
 
 
 def _repeats_deletions(parts: list[Part]) -> list[Part]:
@@ -87,6 +89,20 @@ def _repeats_deletions(parts: list[Part]) -> list[Part]:
         else part
         for part in parts
     ]
+
+
+def _with_piped_downloads(parts: Sequence[Part]) -> list[Part]:
+    """Return the parts; the reason of a shell that runs a pipe's code says so if the pipe contains a download."""
+    result: list[Part] = []
+    is_download = False
+    for part in parts:
+        runs_pipe = Trait.PIPED in part.traits
+        name = posixpath.basename(part.words[0]) if part.words else ""
+        if name and not part.is_substituted:
+            is_download = name in _FETCHES or (is_download and (part.is_piped or runs_pipe))
+        is_named = runs_pipe and is_download and name in _SHELLS
+        result.append(part._replace(reason=PIPES_DOWNLOAD) if is_named else part)
+    return result
 
 
 def _through_symlinks(part: Part, context: PathContext) -> Part:

@@ -32,6 +32,8 @@ class Trait(Flag):
     """Something is only read or entered, so the words of the command do not name files that it may change."""
     SELF_DESCRIBED = auto()
     """The reason relies on another agent's own description, which could be the same for something else."""
+    PIPED = auto()
+    """The code that runs comes from a pipe."""
     STARTS_AGENT = auto()
     """A program is started that acts on its own; a rule cannot say which program it is."""
 
@@ -109,7 +111,8 @@ RUNS_SHELL_COMMAND: Final = Reason("runs a shell command", Trait.RUNS)
 RUNS_CODE: Final = Reason("runs code", Trait.RUNS)
 RUNS_UNKNOWN_CODE: Final = Reason("runs code only known at run time", Trait.RUNS | Trait.UNCERTAIN)
 RUNS_UNKNOWN_SCRIPT: Final = Reason("runs a script only known at run time", Trait.RUNS | Trait.UNCERTAIN)
-RUNS_PIPED: Final = Reason("runs the code piped into it", Trait.RUNS)
+RUNS_PIPED: Final = Reason("runs the code piped into it", Trait.RUNS | Trait.PIPED)
+PIPES_DOWNLOAD: Final = Reason("pipes downloaded code into a shell", Trait.RUNS | Trait.PIPED)
 RUNS_PROJECT: Final = Reason("runs code of the project", Trait.RUNS)
 LOADS_CODE: Final = Reason("loads more code first", Trait.RUNS)
 STARTS_SHELL: Final = Reason("starts a shell", Trait.RUNS)
