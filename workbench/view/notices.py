@@ -112,7 +112,7 @@ def _completion(state: SessionState) -> str:
 
 
 def _run_facts(run: RunTotals, began: datetime) -> str:
-    """Return what a run has changed, its time and its cost, such as `2 files +7 −2 · 3m05 · $0.42`."""
+    """Return what a run has changed, its time and its cost, such as `2 files +7 −2 · 3m05s · $0.42`."""
     files = run.files.values()
     facts = []
     if files:

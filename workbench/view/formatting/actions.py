@@ -266,11 +266,11 @@ def plus_minus(added: int, removed: int) -> str:
 
 
 def seconds(value: float, *, live: bool = False) -> str:
-    """Format a duration: `0.02s`, `0.6s`, `42s`, `3m05`, `2h10`."""
+    """Format a duration: `0.02s`, `0.6s`, `42s`, `3m05s`, `2h10m`."""
     if value >= 3600:
-        return f"{int(value) // 3600}h{int(value) % 3600 // 60:02d}"
+        return f"{int(value) // 3600}h{int(value) % 3600 // 60:02d}m"
     if value >= 60:
-        return f"{int(value) // 60}m{int(value) % 60:02d}"
+        return f"{int(value) // 60}m{int(value) % 60:02d}s"
     if live or value >= 10:
         return f"{int(value)}s"
     return f"{value:.1f}s" if value >= LEAST_TIME else f"{value:.2f}s"
