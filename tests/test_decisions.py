@@ -192,7 +192,7 @@ def test_a_row_describes_the_decision_in_one_safe_line(where):
     (row,) = rows_of(session_decisions(where, "s3"), [])
     assert "\x1b" not in details_of(row) + row.headline + row.why
     (denied,) = (each for each in rows(where) if DecisionFilter("session:s1 rm").fits(each))
-    assert details_of(denied).startswith(f"rejected by you: asked by {MODE} · HIGH (agent: LOW) · changes files")
+    assert details_of(denied).startswith(f"rejected by you: asked by {MODE} · ▲ HIGH (agent: LOW) · changes files")
 
 
 @pytest.mark.parametrize(("session", "workspace"), [("s1", "calc"), ("s2", "notes")])

@@ -109,8 +109,8 @@ def test_the_report_names_first_what_the_user_denied(where):
     assert report_lines(report) == [
         "In all sessions (2 sessions, 3 decisions): 3 would run (2 asked then)",
         "! 1 of these would run although you rejected them",
-        "! MEDIUM  $ git push origin b · rejected by you, would run",
-        "  MEDIUM  $ git push origin a · asked then, would run",
+        "! ◆ MEDIUM  $ git push origin b · rejected by you, would run",
+        "  ◆ MEDIUM  $ git push origin a · asked then, would run",
     ]
     assert report_lines(report, most=1)[-1] == "  and 1 more that would change"
     assert report_lines(tried(where, "deny $ nothing"))[-1].endswith("it fits no action")
@@ -155,7 +155,7 @@ def test_the_command_tries_a_rule_on_all_sessions(sandbox: Sandbox, monkeypatch)
         "deny $ pytest *",
         "In all sessions (2 sessions, 15 decisions): 2 would be denied (2 ran then)",
     )
-    assert rest == ["  MEDIUM  $ pytest -q tests/test_calc.py · ran then, would be denied"] * 2
+    assert rest == ["  ◆ MEDIUM  $ pytest -q tests/test_calc.py · ran then, would be denied"] * 2
     several = sandbox.command("rules", "try", "deny $ pytest *", "ask  grep", " allow $ rm *").stdout.splitlines()
     assert [line for line in several if line[:3] in ("den", "ask", "all")] == [
         "deny $ pytest *",

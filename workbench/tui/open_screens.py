@@ -41,15 +41,15 @@ if TYPE_CHECKING:
 def open_action(app: App[Any], state: SessionState, action_id: str, client: Client, words: str = "") -> None:
     """Show all details of an action in a pager, which searches for `words` unless they are empty."""
     from workbench.tui.screens.pager import ActionPage
-    from workbench.view.formatting.detail import detail_text, detail_title, picture_lines
+    from workbench.view.formatting.detail import detail_styles, detail_text, detail_title, picture_lines
 
     item = state.actions.get(action_id)
     if item is not None:
         title = Content(visible(detail_title(item), lines=False))
         steps = [each for each in state.actions.values() if each.call_id == action_id]
         text = detail_text(item, state.workspace, steps)
-        pictures = picture_lines(item, text)
-        app.push_screen(ActionPage(title, text, item.copy_id, client.send, words=words, pictures=pictures))
+        more = {"pictures": picture_lines(item, text), "styles": detail_styles(item, text)}
+        app.push_screen(ActionPage(title, text, item.copy_id, client.send, words=words, **more))
 
 
 def open_text(app: App[Any], title: str, text: str) -> None:

@@ -23,6 +23,7 @@ from workbench.tools.ask_human.question import who_asks
 from workbench.tools.manifest import presentation_of
 from workbench.view import clock
 from workbench.view.formatting.actions import headline, icon
+from workbench.view.formatting.approval import risk_badge
 
 _BY: Final = {"person": "you", "rule": "rule", "mode": "mode"}
 _SEARCHED: Final = 2_000
@@ -185,7 +186,7 @@ def details_of(row: DecisionRow) -> str:
     why = f": {row.why}" if row.why else ""
     parts = [
         f"{row.verdict} by {row.who}{why}",
-        f"{one.risk} (agent: {one.model_risk})",
+        f"{risk_badge(one.risk)} (agent: {one.model_risk})",
         first_line("; ".join(one.reasons), 200),
         f"note: {first_line(one.note, 200)}" if one.note else "",
         f"by {who_asks(first_line(one.agent, 60))}" if one.agent else "",

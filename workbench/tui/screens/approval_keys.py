@@ -26,7 +26,7 @@ from workbench.view.approval.questions import All, Always, Bundle, Renewed, bund
 from workbench.view.approval.quiet_time import Overheard
 from workbench.view.approval.rule_preview import RulePreview
 from workbench.view.formatting.approval import bundle_words, on_one_line
-from workbench.view.formatting.detail import full_text
+from workbench.view.formatting.detail import full_lines, risk_styles
 from workbench.view.formatting.key_hints import KeyHint
 from workbench.view.formatting.question import Moment, answer_keys, editing_keys, writing_keys
 from workbench.view.state import ActionItem
@@ -272,5 +272,6 @@ class ScreensAbove:
 
     def show_details(self) -> None:
         """Show all details of the action as one text."""
-        text = full_text(self._item, self._proposal)
-        self._question.app.push_screen(PagerScreen(Content("Action details"), text))
+        lines = full_lines(self._item, self._proposal)
+        text, styles = "\n".join(line.text for line in lines), risk_styles(lines)
+        self._question.app.push_screen(PagerScreen(Content("Action details"), text, styles=styles))

@@ -41,13 +41,23 @@ class PagerScreen(ModalScreen[None]):
     """The ids of the bindings in the last line, each with its effect."""
 
     def __init__(
-        self, title: Content, text: str, *, headings: bool = False, words: str = "", lines: TextLines | None = None
+        self,
+        title: Content,
+        text: str,
+        *,
+        headings: bool = False,
+        styles: Mapping[int, str] | None = None,
+        words: str = "",
+        lines: TextLines | None = None,
     ) -> None:
-        """Search for `words` at once unless they are empty; `lines` replaces the widget made from `text`."""
+        """Search for `words` at once unless they are empty; `styles` are those of lines, by number.
+
+        `lines` replaces the widget made from `text`.
+        """
         super().__init__()
         self._words = words
         self._heading = title
-        self._lines = lines or TextLines(text, headings=headings, id="pager-text")
+        self._lines = lines or TextLines(text, headings=headings, styles=styles, id="pager-text")
         self._status = Static(id="pager-status")
         self._hints = KeyHints()
 
@@ -137,10 +147,11 @@ class ActionPage(PagerScreen):
         *,
         words: str = "",
         pictures: Mapping[int, str] | None = None,
+        styles: Mapping[int, str] | None = None,
     ) -> None:
         """`pictures` holds base64 images by the number of the line above each; `words` are searched for at once."""
-        lines = IllustratedLines(text, pictures, headings=True, id="pager-text") if pictures else None
-        super().__init__(title, text, headings=True, words=words, lines=lines)
+        lines = IllustratedLines(text, pictures, headings=True, styles=styles, id="pager-text") if pictures else None
+        super().__init__(title, text, headings=True, styles=styles, words=words, lines=lines)
         self._copy_id = copy_id
         self._send = send
 

@@ -28,10 +28,11 @@ from workbench.rules.rule_set import RuleSet
 from workbench.text import counted, visible
 from workbench.tui.key_names import key_of, page_hints
 from workbench.tui.widgets.rule_dry_run import RuleDryRun
-from workbench.tui.widgets.strips import css_beside
+from workbench.tui.widgets.strips import css_beside, with_risk_color
 from workbench.view.approval.quiet_time import Confirmation
 from workbench.view.approval.rule_preview import fitting
 from workbench.view.formatting.actions import action_line
+from workbench.view.formatting.approval import risk_badge
 from workbench.view.state import ActionItem, SessionState
 
 _COLORS: Final = {"allow": "$success", "ask": "$warning", "deny": "$error"}
@@ -160,14 +161,14 @@ class RulesScreen(ModalScreen[None]):
         verb = "would have decided" if rule is self._tried else "fits"
         lines = [f"{visible(rule.text, lines=False)} {verb} {_count(len(matches))} of this session"]
         lines += [
-            f"  #{action.number:<4} {action.risk:<7} {action_line(action, self._state.workspace)}"
+            f"  #{action.number:<4} {risk_badge(action.risk):<9} {action_line(action, self._state.workspace)}"
             for action in matches[-(3 if rule is self._tried else 6) :]
         ]
         self._show_note(*lines, *self._rule_set.faults)
 
     def _show_note(self, *lines: str) -> None:
-        text = "\n".join(visible(line, lines=False) for line in lines if line)
-        self.query_one("#rules-fits", Static).update(Content(text))
+        text = Content("\n").join(with_risk_color(visible(line, lines=False)) for line in lines if line)
+        self.query_one("#rules-fits", Static).update(text)
 
     @on(OptionList.OptionHighlighted, "#rules-list")
     def on_highlighted(self, event: OptionList.OptionHighlighted) -> None:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import ClassVar, Final
 
+from rich.cells import cell_len
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -16,11 +17,12 @@ from textual.widgets.option_list import Option
 from workbench.text import visible_path
 from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.screens.question_base import QuestionScreen
-from workbench.tui.widgets.dock import DockedPanel, show_hints
-from workbench.tui.widgets.strips import css_beside
+from workbench.tui.widgets.dock import SIDES, DockedPanel, show_hints
+from workbench.tui.widgets.strips import css_beside, update_content
 from workbench.view.approval.trust import TrustQuestion, brings, contents, started_by
 
 _MOST: Final = 8
+_GAP: Final = 2
 _QUIET: Final = "Yes (ready in 0.5s)"
 _CHOICES: Final = (
     "No: ignore them in this session",
@@ -64,7 +66,8 @@ class TrustScreen(QuestionScreen[bool]):
         choices.highlighted = 0
 
     def on_resize(self) -> None:
-        """Show the keys that fit."""
+        """Fit the list of files and the keys to the width."""
+        update_content(self.query_one("#trust-text", Static), self._summary())
         self.show_keys()
 
     def show_keys(self) -> None:
@@ -123,10 +126,15 @@ class TrustScreen(QuestionScreen[bool]):
     def _summary(self) -> Content:
         directory = self._question.directory
         names = self._question.names
+        labels = {name: visible_path(name) for name in names[:_MOST]}
+        kinds = {name: self._question.kind_of(name) for name in labels}
+        column = max(map(cell_len, labels.values()), default=0)
+        free = self.app.size.width - SIDES - column - 2 * _GAP
+        is_beside = all(cell_len(kind) <= free for kind in kinds.values())
         rows = []
-        for name in names[:_MOST]:
-            label = "  " + visible_path(name).ljust(24)
-            rows.append(Content.assemble((label, "bold"), (f"  {self._question.kind_of(name)}", "$dim")))
+        for name, label in labels.items():
+            gap = " " * (column - cell_len(label) + _GAP) if is_beside else f"\n{' ' * 2 * _GAP}"
+            rows.append(Content.assemble(" " * _GAP, (label, "bold"), gap, (kinds[name], "$dim")))
             rows += [Content.styled(f"    {line}", "$warning") for line in started_by(self._question, name)]
         if len(names) > _MOST:
             rows.append(Content.styled(f"  and {len(names) - _MOST} more", "$dim"))

@@ -23,7 +23,7 @@ from workbench.tui.widgets.strips import as_content, update_content
 from workbench.view.approval.proposal import Proposal
 from workbench.view.approval.questions import Asked
 from workbench.view.diff.document import CONTEXT
-from workbench.view.formatting.approval import StyledLine
+from workbench.view.formatting.approval import StyledLine, risk_badge
 from workbench.view.formatting.key_hints import KeyHint
 from workbench.view.formatting.question import (
     NEWS,
@@ -31,7 +31,6 @@ from workbench.view.formatting.question import (
     body_rows,
     is_titled,
     reason_lines,
-    risk_badge,
     styled_rows,
     title_facts,
     title_words,

@@ -16,6 +16,7 @@ from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.rules.rule import Rule
 from workbench.text import visible
+from workbench.tui.widgets.strips import with_risk_color
 from workbench.view.approval.rule_dry_run import DryRunReport, report_lines, try_on_all
 
 _LOW: Final = 30
@@ -78,4 +79,4 @@ class RuleDryRun(Static):
 
 def _styled(line: str) -> Content:
     style = "$warning" if line.startswith("!") else "$dim" if line.startswith(" ") else ""
-    return Content.styled(visible(line, lines=False), style)
+    return with_risk_color(visible(line, lines=False)).stylize_before(style)

@@ -14,6 +14,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Static
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.view.wrapping import Line
 
 MARKS: Final = ("match", "match-now", "cursor")
@@ -48,6 +49,18 @@ def as_content(lines: Iterable[Line]) -> Content:
     return Content("\n").join(
         Content.assemble(*((piece.text, STYLES.get(piece.style, "")) for piece in line)) for line in lines
     )
+
+
+_RISK: Final = lazy_pattern(r"[\s!#\d]*([○◆▲?] (LOW|MEDIUM|HIGH|UNKNOWN))(?!\w)")
+"""A risk with its sign at the start of a line, after a mark or the number of an action."""
+
+
+def with_risk_color(line: str) -> Content:
+    """Return a line that is safe to show; the risk at its start has its color."""
+    match = _RISK.match(line)
+    if match is None:
+        return Content(line)
+    return Content(line).stylize(STYLES[f"risk-{match[2].lower()}"], *match.span(1))
 
 
 def update_content(widget: Static, content: Content) -> None:

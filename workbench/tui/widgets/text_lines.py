@@ -20,9 +20,14 @@ from workbench.view.wrapping import MOST_MATCHES, Line, Piece, WrappedRow, Wrapp
 class TextLines(LineList):
     """A wrapped text that scrolls; it has no cursor, and keys move the text."""
 
-    def __init__(self, text: str, *, headings: bool = False, id: str | None = None) -> None:
-        """With `headings`, lines in capitals that are not indented are highlighted."""
+    def __init__(
+        self, text: str, *, headings: bool = False, styles: Mapping[int, str] | None = None, id: str | None = None
+    ) -> None:
+        """With `headings`, lines in capitals that are not indented are highlighted; `styles` are those of other lines,
+        by number.
+        """
         super().__init__(id=id)
+        self._styles = dict(styles or {})
         self.set_reactive(LineList.cursor, -1)
         self._headings = headings
         self._text = WrappedText(text)
@@ -39,7 +44,8 @@ class TextLines(LineList):
             self.scroll_to(y=self._text.row_of(first.line, first.start), animate=False, force=True)
 
     def replace(self, text: str) -> None:
-        """Show another text at the same position; marks of a search are removed."""
+        """Show another text at the same position; styles and the marks of a search are removed."""
+        self._styles = {}
         top = self.scroll_offset.y
         self._text, self._match = WrappedText(text), -1
         self.on_resize()
@@ -53,6 +59,8 @@ class TextLines(LineList):
     def line(self, index: int, width: int) -> Line:
         """Return one row, with its matches marked."""
         pieces = self._text.pieces(index, self._match)
+        if style := self._styles.get(self._text.rows[index].line):
+            return [Piece(piece.text, piece.style or style) for piece in pieces]
         if self._headings and pieces[0].text[:1].isupper() and "".join(piece.text for piece in pieces).isupper():
             return [Piece(piece.text, piece.style or "heading") for piece in pieces]
         return pieces
@@ -149,9 +157,15 @@ class IllustratedLines(TextLines):
     """A text that decodes its pictures (base64, by line) in a thread, and shows them once they are decoded."""
 
     def __init__(
-        self, text: str, pictures: Mapping[int, str], *, headings: bool = False, id: str | None = None
+        self,
+        text: str,
+        pictures: Mapping[int, str],
+        *,
+        headings: bool = False,
+        styles: Mapping[int, str] | None = None,
+        id: str | None = None,
     ) -> None:
-        super().__init__(text, headings=headings, id=id)
+        super().__init__(text, headings=headings, styles=styles, id=id)
         self._illustrated = IllustratedText(text)
         self._text = self._illustrated
         self._encoded = pictures

@@ -26,6 +26,7 @@ from workbench.view.state import ActionItem
 
 if TYPE_CHECKING:
     from workbench.protocol.deletion_list import DeletedPath, DeletionList
+    from workbench.protocol.events import Segment
 
 PrefixedLine = tuple[str, str, str]
 """The prefix of a line, the line (not yet safe to show) and the name of its style."""
@@ -68,8 +69,8 @@ _PLAIN_WORD: Final = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 _PATH_NAME: Final = lazy_pattern(r"(?:\A|_)(?:path|file|filename|directory|dir|folder|cwd)\Z")
 """Matches the names of arguments that hold a path."""
 EDITED = "Edited by you. The risk is recalculated; you are asked again if it goes up, or is HIGH."
-_REASONS = 36
-"""The column in which the reasons of a command's parts begin."""
+_PART_INDENT: Final = 2
+_RISK_INDENT: Final = 6
 _VERBS = {"create": "new file", "undo_edit": "undo the last edit", "insert": "insert"}
 
 
@@ -100,7 +101,7 @@ def what_runs(action: ActionItem, edited: Mapping[str, Any] | None = None) -> li
         lines = [*name, *argument_lines(action.arguments)]
     if action.segments:
         lines.append(StyledLine(""))
-        lines += [line for segment in action.segments for line in _segment(segment.text, segment.risk, segment.reason)]
+        lines += part_lines(action.segments)
     if action.deleted:
         lines += [StyledLine(""), *deletion_lines(action.deleted)]
     return lines + [StyledLine(f"{sign}{on_one_line(text)}", style) for sign, text, style in changed_by_others(action)]
@@ -236,15 +237,12 @@ def _argument_text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2, default=str)
 
 
-def _segment(text: str, risk: str, reason: str) -> Iterator[StyledLine]:
-    """Yield the lines for a part of a command: a short part beside its risk, a long one above it."""
-    lines = [on_one_line(line) for line in text.split("\n")]
-    if len(lines) == 1 and len(lines[0]) <= 24:
-        yield StyledLine(f"  {lines[0]:<24}  {risk:<7} {on_one_line(reason)}", f"risk-{risk.lower()}", _REASONS)
-        return
-    for line in lines:
-        yield StyledLine(f"  {line}")
-    yield StyledLine(f"  {'':<24}  {risk:<7} {on_one_line(reason)}", f"risk-{risk.lower()}", _REASONS)
+def part_lines(parts: Sequence[Segment]) -> Iterator[StyledLine]:
+    """Yield the parts of a command, each with its risk and the reason in an indented line below it."""
+    for part in parts:
+        yield from (StyledLine(f"{' ' * _PART_INDENT}{on_one_line(line)}") for line in part.text.split("\n"))
+        badge = f"{' ' * _RISK_INDENT}{risk_badge(part.risk)}  {on_one_line(part.reason)}"
+        yield StyledLine(badge.rstrip(), f"risk-{part.risk.lower()}", _RISK_INDENT)
 
 
 def on_one_line(text: str) -> str:
@@ -253,6 +251,11 @@ def on_one_line(text: str) -> str:
 
 
 RISK_ICONS = {"LOW": "○", "MEDIUM": "◆", "HIGH": "▲", "UNKNOWN": "?"}
+
+
+def risk_badge(risk: str) -> str:
+    """Return the sign and the word of a risk."""
+    return f"{RISK_ICONS[risk]} {risk}"
 
 
 def bundle_words(bundle: Bundle) -> str:
@@ -276,7 +279,7 @@ def all_of(bundle: Bundle) -> list[StyledLine]:
     lines += [StyledLine("")] if lines else []
     for number, item in enumerate(bundle.actions, 1):
         position = f"{number} of {len(bundle.actions)}  " if len(bundle.actions) > 1 else ""
-        head = f"{position}{RISK_ICONS[item.risk]} {item.risk}"
+        head = f"{position}{risk_badge(item.risk)}"
         lines += [StyledLine(head, f"risk-{item.risk.lower()}"), *what_runs(item), *reasons(item)]
         lines += [*painted_changes(item), StyledLine("")]
     return lines
@@ -284,7 +287,7 @@ def all_of(bundle: Bundle) -> list[StyledLine]:
 
 def _asked_separately(bundle: Bundle) -> Iterator[StyledLine]:
     for risk in bundle.higher:
-        yield StyledLine(f"{RISK_ICONS[risk]} {risk} is asked separately", f"risk-{risk.lower()}", 2)
+        yield StyledLine(f"{risk_badge(risk)} is asked separately", f"risk-{risk.lower()}", 2)
     if bundle.has_question:
         yield StyledLine("? The agent's question is asked separately", "label", 2)
     if bundle.edited:

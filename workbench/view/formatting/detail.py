@@ -20,11 +20,14 @@ from workbench.view.formatting.actions import (
     tool_sign,
 )
 from workbench.view.formatting.approval import (
+    StyledLine,
     argument_lines,
     changed_by_others,
     deletion_lines,
     intended_by_agent,
     on_one_line,
+    part_lines,
+    risk_badge,
     what_runs,
 )
 from workbench.view.formatting.cards import printed_output
@@ -40,23 +43,42 @@ _PROPOSED = "As the agent proposed it:"
 
 def full_text(action: ActionItem, proposal: Proposal | None = None) -> str:
     """Return what runs, and what the model thought and said; the user's changes precede the proposal."""
-    return "\n".join(_lines(action, proposal))
+    return "\n".join(line.text for line in full_lines(action, proposal))
 
 
-def _lines(action: ActionItem, proposal: Proposal | None) -> Iterator[str]:
+def full_lines(action: ActionItem, proposal: Proposal | None = None) -> list[StyledLine]:
+    """Return the lines of `full_text` with their styles."""
+    return list(_lines(action, proposal))
+
+
+def risk_styles(lines: Iterable[StyledLine]) -> dict[int, str]:
+    """Return the style of each line about a risk, by its number."""
+    return {number: line.style for number, line in enumerate(lines) if line.style.startswith("risk-")}
+
+
+def detail_styles(item: ActionItem, text: str) -> dict[int, str]:
+    """Return the style of each line about the risk of an action in its detail text, by its number."""
+    lines = text.split("\n")
+    if RISK not in lines:
+        return {}
+    first = lines.index(RISK) + 1
+    return {first + number: style for number, style in risk_styles(_risk(item)).items()}
+
+
+def _lines(action: ActionItem, proposal: Proposal | None) -> Iterator[StyledLine]:
     if proposal is not None and proposal.arguments is not None:
-        yield from (line.text for line in what_runs(action, proposal.arguments))
-        yield from ("", _PROPOSED)
-    yield from (line.text for line in what_runs(action))
+        yield from what_runs(action, proposal.arguments)
+        yield from map(StyledLine, ("", _PROPOSED))
+    yield from what_runs(action)
     if action.preview:
-        yield from _changed_by_user(action, proposal)
-        yield from ("", *(line.text for line in argument_lines(action.arguments)))
+        yield from map(StyledLine, _changed_by_user(action, proposal))
+        yield from (StyledLine(""), *argument_lines(action.arguments))
     if action.stale:
         both = (*changed_by_others(action, None), *intended_by_agent(action))
-        yield from ("", *(f"{sign}{on_one_line(text)}" for sign, text, _ in both))
+        yield from map(StyledLine, ("", *(f"{sign}{on_one_line(text)}" for sign, text, _ in both)))
     for label, text in (("Summary", action.summary), ("Thought", action.thought)):
         if text:
-            yield from ("", f"{label}:", *(on_one_line(line) for line in text.split("\n")))
+            yield from map(StyledLine, ("", f"{label}:", *(on_one_line(line) for line in text.split("\n"))))
 
 
 def _changed_by_user(action: ActionItem, proposal: Proposal | None) -> Iterator[str]:
@@ -81,6 +103,8 @@ _MOST_PICTURES: Final = 20
 
 PICTURES: Final = "PICTURES"
 """The heading above the pictures; an action's output is always indented, so it cannot imitate the heading."""
+RISK: Final = "RISK"
+"""The heading above the risk."""
 
 
 def pictures(item: ActionItem) -> list[dict[str, Any]]:
@@ -130,7 +154,7 @@ def _parts(item: ActionItem, workspace: str) -> Iterator[tuple[str, str]]:
     yield "COPY", hint if item.copy_id else ""
     yield "SUMMARY", "\n".join(part for part in (item.summary, item.thought) if part)
     yield "REASONING BEFORE IT", item.response.reasoning.strip() if item.response else ""
-    yield "RISK", _risk(item)
+    yield RISK, "\n".join(line.text for line in _risk(item))
     yield "DECISION", _decision(item)
     yield "HOOKS", "\n".join(map(hook_line, item.hooks))
     yield "RESULT DETAILS", "\n".join(result_facts(item.observation))
@@ -153,13 +177,13 @@ def _words(item: ActionItem) -> str:
     return "\n".join(str(each["text"]) for each in content if isinstance(each, dict) and "text" in each)
 
 
-def _risk(item: ActionItem) -> str:
+def _risk(item: ActionItem) -> list[StyledLine]:
     if item.by_user:
-        return ""  # a command of the user's needs no approval
-    lines = [f"{item.risk} (agent: {item.model_risk})", *item.reasons]
-    lines += [f"{part.risk:8} {part.text}  {part.reason}".rstrip() for part in item.segments]
-    lines += [line.text for line in deletion_lines(item.deleted)]
-    return "\n".join(lines)
+        return []  # a command of the user's needs no approval
+    rated = f"{risk_badge(item.risk)} (agent: {item.model_risk})"
+    lines = [StyledLine(rated, f"risk-{item.risk.lower()}")]
+    lines += [StyledLine(reason.replace("\n", " ")) for reason in item.reasons]
+    return [*lines, *part_lines(item.segments), *deletion_lines(item.deleted)]
 
 
 def _decision(item: ActionItem) -> str:

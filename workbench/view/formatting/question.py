@@ -34,7 +34,6 @@ from workbench.view.formatting.actions import (
 )
 from workbench.view.formatting.approval import (
     LONGEST_QUOTE,
-    RISK_ICONS,
     StyledLine,
     changed_by_others,
     deleted_amount,
@@ -43,6 +42,7 @@ from workbench.view.formatting.approval import (
     is_true,
     more_deleted,
     on_one_line,
+    risk_badge,
     runs_outside,
     what_runs,
 )
@@ -109,11 +109,6 @@ def title_facts(action: ActionItem, proposal: Proposal) -> str:
     if edited := len(proposal.edited):
         facts.append(f"{edited} edited by you")
     return " · ".join(facts)
-
-
-def risk_badge(risk: str) -> str:
-    """Return the sign and the word of a risk."""
-    return f"{RISK_ICONS[risk]} {risk}"
 
 
 def reason_lines(action: ActionItem, mode: str, width: int, *, directory: str = "") -> list[Line]:
