@@ -206,6 +206,7 @@ async def test_argument_is_chosen_from_its_list():
         await pilot.press(*"/mod", "enter")
         assert await wait_until(pilot, lambda: app.screen.query_one(Prompt).text == "/mode ")
         assert labels(app) == list(MODES)
+        await wait_until(pilot, lambda: "/mode" in str(app.screen.query_one(Suggestions).border_title))
         await pilot.press("up", "down", "enter")
         await wait_until(pilot, lambda: client.commands)
         assert client.commands == [("mode", "plan")]
@@ -228,6 +229,7 @@ async def test_files_are_found_while_typing_and_inserted_with_tab(directory):
         prompt = app.screen.query_one(Prompt)
         await pilot.press(*"see", "space", "@", *"calc")
         await wait_until(pilot, lambda: labels(app) == ["src/calc.py", "tests/test_calc.py"])
+        await wait_until(pilot, lambda: "Enter Insert" in str(app.screen.query_one(KeyHints).render()))
         await pilot.press("down", "tab", *"and", "space", "@", *"notes")
         await wait_until(pilot, lambda: labels(app) == ["notes of mine.md"])
         await pilot.press("enter")

@@ -13,8 +13,8 @@ from tests.tui.picture_sessions import finished
 from tests.tui.pictures import text_on
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
-from workbench.tui.key_names import key_groups, key_name
-from workbench.tui.screens.help import GUIDES, HelpScreen, topics
+from workbench.tui.key_names import Group, key_groups, key_name, keys_lines
+from workbench.tui.screens.help import GUIDES, SUMMARIES, HelpScreen, guide_summaries, topics
 from workbench.tui.settings.settings_model import SettingsModel
 
 NAMED = ["start", "approving", "reviewing", "models", "tools", "keys", "settings", "sessions", "safety", "extending"]
@@ -47,6 +47,39 @@ def test_every_guide_is_a_topic_of_the_help():
         text = (GUIDES / f"{name}.md").read_text()
         assert re.match(rf"# {re.escape(title)}\n", text)
         assert 3 <= len(title) <= 14
+
+
+def test_words_of_many_keys_are_written_once():
+    moves = Group("In the list", [("Up Down Home End PgUp PgDn k j", "Move"), ("Enter", "Open")])
+    lines = [line.plain.split() for line in keys_lines([moves], {}, 60)]
+    assert lines == [
+        ["In", "the", "list"],
+        ["Up", "Down", "Home", "End", "Move"],
+        ["PgUp", "PgDn", "k", "j"],
+        ["Enter", "Open"],
+    ]
+
+
+def test_every_guide_has_one_line_that_fits_beside_its_title():
+    assert set(SUMMARIES) == {path.stem for path in GUIDES.glob("*.md")}
+    for name, summary in SUMMARIES.items():
+        assert 20 <= len(summary) <= 75, name
+        assert summary[0].isupper()
+        assert summary[-1] not in ".:"
+    assert guide_summaries()["Settings"] == SUMMARIES["settings"]
+    assert len(set(SUMMARIES.values())) == len(SUMMARIES)
+
+
+@pytest.mark.parametrize(("columns", "has_topics"), [(60, True), (59, False)])
+async def test_narrow_help_has_no_column_of_topics(columns, has_topics):
+    app = workbench_app(FakeClient(finished()))
+    async with app.run_test(size=(columns, 24)) as pilot:
+        await wait_until(pilot, lambda: app.state.changes)
+        await pilot.press("f1")
+        await wait_until(pilot, lambda: isinstance(app.screen, HelpScreen) and "In the prompt" in text_on(app))
+        assert ("Approving" in text_on(app)) is has_topics
+        await pilot.press("down")
+        await wait_until(pilot, lambda: app.screen.query_one(Markdown).source.startswith("# Start"))
 
 
 async def test_every_guide_opens_at_its_beginning_and_escape_returns():

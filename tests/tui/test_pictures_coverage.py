@@ -56,7 +56,7 @@ TABLE = {
     "prompt: what waits to be read": ("main_states/choosing_in_the_queue", ["And say so in the README."]),
     "prompt: vim's keys": ("subagents/vim_keys", ["NORMAL", "Say it in the README, too."]),
     "prompt: commands": ("prompt/commands", ["Commands", "/mode MODE"]),
-    "prompt: an argument of a command": ("prompt/an_argument", ["Which", "Ask every time"]),
+    "prompt: an argument of a command": ("prompt/an_argument", ["─ /mode ─", "Ask every time"]),
     "prompt: files": ("prompt/files", ["Files", "src/calc.py"]),
     "prompt: what was sent before": ("prompt/sent_before", ["Sent before"]),
     "container: the first line": ("container/first_line", ["container python:3.12"]),

@@ -4,6 +4,7 @@ from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.fake_client import FakeClient
 from tests.tui.sample_session import Script
 from workbench.tui.widgets.composer import Composer
+from workbench.tui.widgets.key_hints import KeyHints
 from workbench.tui.widgets.prompt import Prompt
 from workbench.view.prompt.prompt_history import MOST, PromptHistory
 
@@ -78,6 +79,7 @@ async def test_ctrl_r_finds_by_words_and_never_sends(tmp_path):
         )
         await pilot.press(*"parser")
         assert await wait_until(pilot, lambda: labels(app) == ["write a test of the parser", "fix the parser"])
+        await wait_until(pilot, lambda: "Enter Insert" in app.screen.query_one(KeyHints).render().plain)
         await pilot.press("ctrl+r", "enter")
         assert await wait_until(pilot, lambda: prompt.text == "fix the parser")
         assert labels(app) == []

@@ -147,6 +147,22 @@ def test_summary_is_the_title_of_a_command_and_is_made_safe():
     assert title_of(state.actions[edit], WORKSPACE) == ("Edit a.py", "Fix the sign")
 
 
+@pytest.mark.parametrize(
+    ("question", "title"),
+    [
+        ("Shall I use **one** table or `two`?", "Shall I use one table or two?"),
+        ("## Which _column_?", "Which column?"),
+        ("See [the plan](https://example.org/a) *first*?", "See the plan first?"),
+        ("Rename max_cost_limit to **`max_cost`**?", "Rename max_cost_limit to max_cost?"),
+        ("Is 2 * 3 * 4 right, and __init__.py?", "Is 2 * 3 * 4 right, and __init__.py?"),
+    ],
+)
+def test_title_of_a_question_has_no_marks_of_markdown(question: str, title: str):
+    script = Script().start()
+    script.propose("ask_human", question=question)
+    assert title_of(script.state().actions["a1"], WORKSPACE).text == title
+
+
 def test_title_of_reads_counts_each_file_once():
     script = Script().start().user("Look.")
     view(script, "a.py", view_range=[1, 20])

@@ -20,27 +20,47 @@ from textual.widgets.option_list import Option
 from workbench.tui.key_names import Group, hint_content, key_groups, keys_lines
 
 GUIDES = Path(__file__).parents[2] / "guide"
+_WITH_TOPICS: Final = 60
+"""Columns of the screen from which the list of topics is shown."""
 _KEYS: Final = "↑↓ Topic   {help.side=tab} Text   {help.close=escape} Close"
-_FIRST = (
-    "start",
-    "keys",
-    "approving",
-    "reviewing",
-    "models",
-    "settings",
-    "sessions",
-    "rules",
-    "tools",
-    "safety",
-    "sandbox",
-)
-"""The guides that come first, in this order; the others follow."""
+SUMMARIES: Final = {
+    "start": "The first start, the demo, one task from start to end",
+    "keys": "The keys of the prompt, the timeline and the diff, and how to change them",
+    "approving": "Modes, questions about actions, and what Always saves",
+    "reviewing": "The diff viewer: comments, staging, reverting",
+    "models": "Choose and save models; API keys, failed calls, fallbacks",
+    "settings": "Every setting, where it is saved, and themes",
+    "sessions": "Resume, search, fork and export sessions",
+    "rules": "Allow, ask about or deny all actions of one kind",
+    "tools": "Built-in tools, sub-agents, and tools of your own",
+    "safety": "What is guaranteed, and what is not",
+    "sandbox": "What the agent's commands can change, read and reach",
+    "api": "Run the agent from a Python program",
+    "batch": "Run many tasks with several models and attempts",
+    "browser": "Let the agent use pages in a headless browser",
+    "containers": "Run the agent's commands in a container",
+    "editors": "Use the agent in an editor (Agent Client Protocol)",
+    "extending": "Add instructions, commands and skills",
+    "hooks": "Run programs of your own at events of a session",
+    "mcp": "Add tools of MCP servers",
+    "openapi": "Make the operations of a web service tools",
+    "python": "Let the agent run Python code",
+    "serve": "Show a session in a browser tab",
+    "shell": "Completion, the manual page, updates",
+    "ssh": "Work in a directory of another machine",
+    "telemetry": "Send traces of runs to OpenTelemetry",
+    "terminals": "Plain mode, and what the terminal's window shows",
+    "time": "Look back, compare sessions, find who wrote a line",
+    "versions": "Go back to an earlier state of the files",
+    "web": "Let the agent read web pages",
+}
+"""One line about each guide, by its file name without suffix: the guides that come first, then the others by name."""
 
 
 def topics() -> dict[str, str]:
     """Return the titles of the guides by file name without suffix, in the order of the help."""
-    titles = {path.stem: _title(path) for path in sorted(GUIDES.glob("*.md"))}
-    return {name: titles[name] for name in (*_FIRST, *titles) if name in titles}
+    titles = {path.stem: _title(path) for path in GUIDES.glob("*.md")}
+    return {name: titles[name] for name in SUMMARIES if name in titles}
 
 
 def _title(path: Path) -> str:
@@ -49,15 +69,8 @@ def _title(path: Path) -> str:
 
 
 def guide_summaries() -> dict[str, str]:
-    """Return the first sentence of each guide, by title."""
-    return {title: _begins(GUIDES / f"{name}.md") for name, title in topics().items()}
-
-
-def _begins(path: Path) -> str:
-    paragraphs = path.read_text(encoding="utf-8").split("\n\n")
-    first = next((each for each in paragraphs if each[:1] not in ("#", "|", "-", "`")), "")
-    plain = " ".join(first.replace("`", "").replace("**", "").split())
-    return plain.split(". ")[0].split(": ")[0].rstrip(".:")
+    """Return one line about each guide, by title."""
+    return {title: SUMMARIES[name] for name, title in topics().items()}
 
 
 class KeyList(Widget):
@@ -118,6 +131,10 @@ class HelpScreen(ModalScreen[None]):
                 with VerticalScroll(id="help-text"):
                     yield KeyList(self.groups)
                     yield Markdown("")
+
+    def on_resize(self) -> None:
+        """Give the text the whole width if there is little; the keys of the topics work all the same."""
+        self.query_one("#help-topics").display = self.size.width >= _WITH_TOPICS
 
     def _topics(self, query: str) -> Iterator[Option]:
         """Yield the keys, and the guides that contain every word of the query."""

@@ -319,6 +319,7 @@ def _refuse_image() -> str:
 def send_label(prompt: Prompt) -> str:
     """Return what the send key does while the completion list is open."""
     choice, request = prompt.completer.chosen, prompt.completer.request
+    is_command = request is not None and request.kind in ("command", "argument")
     if choice is not None and not choice.runs and not _is_typed(choice, prompt):
-        return "Complete and continue"
-    return "Run" if request is not None and request.kind in ("command", "argument") else "Send"
+        return "Complete and continue" if is_command else "Insert"
+    return "Run" if is_command else "Send"

@@ -72,8 +72,10 @@ class Suggestions(Widget):
 
 
 def _title(completer: Completer) -> str:
-    kind = completer.request.kind if completer.request is not None else "command"
-    return {"command": "Commands", "argument": "Which", "file": "Files", "history": "Sent before"}[kind]
+    request = completer.request
+    if request is not None and request.kind == "argument":
+        return f"/{request.of}"
+    return {"file": "Files", "history": "Sent before"}.get(request.kind if request is not None else "", "Commands")
 
 
 def _row(choice: CompletionRow, query: str, width: int, names: int, *, is_chosen: bool) -> Content:

@@ -112,11 +112,26 @@ def _title(item: ActionItem, workspace: str) -> ActionTitle:
     if kind == "command":
         arguments = {**arguments, "command": without_leading_cd(arguments.get("command"), workspace)}
     line = headline(item.tool, arguments, item.presentation, workspace)
+    if kind == "question":
+        line = _without_markdown(line)
     sign = f"{form.icon} " if kind == "other" and form.icon != GENERIC.icon else ""
     own = _fill(form.title, arguments, workspace) or sign + line
     if summary and kind not in _BY_SUBJECT:
         return ActionTitle(summary, line)
     return ActionTitle(own, summary if summary != own else "")
+
+
+_BLOCK_MARK: Final = lazy_pattern(r"(?:#{1,6}|>|[-*+])\s+")
+_INLINE_MARK: Final = lazy_pattern(r"(\*\*|~~|`|\*|(?<!\w)_(?!_))(?=\S)(.+?)(?<=\S)\1(?!\w)")
+_LINK: Final = lazy_pattern(r"\[([^][]+)\]\([^()\s]+\)")
+
+
+def _without_markdown(line: str) -> str:
+    """Return a line of Markdown without the marks of headings, emphasis, code and links."""
+    line = _LINK.sub(r"\1", line)
+    if match := _BLOCK_MARK.match(line):
+        line = line[match.end() :]
+    return _INLINE_MARK.sub(r"\2", _INLINE_MARK.sub(r"\2", line))
 
 
 def _sentence(text: str) -> str:
