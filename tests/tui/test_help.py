@@ -13,7 +13,7 @@ from tests.tui.picture_sessions import finished
 from tests.tui.pictures import text_on
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
-from workbench.tui.key_names import Group, key_groups, key_name, keys_lines
+from workbench.tui.key_names import key_groups, key_name
 from workbench.tui.screens.help import GUIDES, SUMMARIES, HelpScreen, guide_summaries, topics
 from workbench.tui.settings.settings_model import SettingsModel
 
@@ -47,17 +47,6 @@ def test_every_guide_is_a_topic_of_the_help():
         text = (GUIDES / f"{name}.md").read_text()
         assert re.match(rf"# {re.escape(title)}\n", text)
         assert 3 <= len(title) <= 14
-
-
-def test_words_of_many_keys_are_written_once():
-    moves = Group("In the list", [("Up Down Home End PgUp PgDn k j", "Move"), ("Enter", "Open")])
-    lines = [line.plain.split() for line in keys_lines([moves], {}, 60)]
-    assert lines == [
-        ["In", "the", "list"],
-        ["Up", "Down", "Home", "End", "Move"],
-        ["PgUp", "PgDn", "k", "j"],
-        ["Enter", "Open"],
-    ]
 
 
 def test_every_guide_has_one_line_that_fits_beside_its_title():

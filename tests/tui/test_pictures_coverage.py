@@ -29,7 +29,7 @@ TABLE = {
     "conversation: cards and reasoning folded and open": ("timeline/folding", ["The sign is lost."]),
     "conversation: a link about to be opened": ("links/link", ["Open this link in the browser?", "y Open"]),
     "main screen: a call is being written": ("links/call", ["editing src/calc.py · 12.4 kB"]),
-    "conversation: a search": ("timeline/searching", ["5/7"]),
+    "conversation: a search": ("timeline/searching", ["6/8"]),
     "conversation: looked back at, not followed": ("timeline/looking_back", ["↓ 2 new · Ctrl+End"]),
     "conversation: history summed up": ("models/condensed", ["Compacted events"]),
     "conversation: another model": ("models/model_changed", ["Model changed to: fast"]),
@@ -106,7 +106,7 @@ TABLE = {
     "a plan that waits for approval": ("plan/plan", ["Plan ready", "y Approve, Ask (medium+)"]),
     "approval: what always would allow": (
         "approval/always",
-        ["This command", "with any arguments", "Applies to", "Matches 1 of the last 9 actions"],
+        ["This command", "with any arguments", "Applies to", "Matches 2 of the last 10 actions"],
     ),
     "approval: edits that always would allow": (
         "approval/always_edits",

@@ -32,9 +32,9 @@ async def searching(pilot):
     app = pilot.app
     await pilot.press("ctrl+f", *"parse")
     search_status = lambda: str(app.screen.query_one("#search-found").render())
-    await wait_until(pilot, lambda: "7/7" in search_status())
+    await wait_until(pilot, lambda: "8/8" in search_status())
     await pilot.press("up", "up")
-    await wait_until(pilot, lambda: "5/7" in search_status())
+    await wait_until(pilot, lambda: "6/8" in search_status())
 
 
 async def folding(pilot):

@@ -33,8 +33,8 @@ def test_row_shows_state_title_risk_outcome_and_time():
     def words(action_id: str) -> str:
         return " ".join(text_of(state.actions[action_id], 60).split())
 
-    assert words("a4") == "✗ $ pytest -q ◆ MEDIUM exit 1 0.8s"
-    assert words("a6") == "✓ Edit src/calc.py ◆ MEDIUM +2 −1"
+    assert words("a4") == "✗ $ pytest -q ◆ MEDIUM you exit 1 0.8s"
+    assert words("a6") == "✓ Edit src/calc.py ◆ MEDIUM you +2 −1"
     assert words("a8") == "? $ rm -rf build ▲ HIGH"
 
 
@@ -71,8 +71,8 @@ def test_columns_are_dropped_one_after_the_other():
 
     assert "◆ MEDIUM" in text_of(failed, 56)
     assert "MEDIUM" not in text_of(failed, 55)
-    assert "◆  exit 1  0.8s" in text_of(failed, 30)
-    assert "◆  exit 1" in text_of(failed, 29)
+    assert "◆ you  exit 1  0.8s" in text_of(failed, 30)
+    assert "◆ you  exit 1" in text_of(failed, 29)
     assert "0.8s" not in text_of(failed, 29)
     assert "pytest" in text_of(failed, 16)
 

@@ -155,6 +155,8 @@ def _lines(group: Group, number: int, column: int, width: int) -> Iterator[Conte
     yield Content.styled(group.title, "bold $primary")
     for keys, words in group.rows:
         key_lines, text_lines = wrap(keys, column), wrap(words, max(10, width - column - 5))
+        if len(text_lines) == 1:
+            text_lines *= len(key_lines)
         for key, text in zip_longest(key_lines, text_lines, fillvalue=""):
             yield Content.assemble((f"  {key:<{column}}  ", "bold $footer-key-foreground"), text)
 
