@@ -49,7 +49,8 @@ def test_pages_of_an_action_color_the_lines_about_its_risk_only() -> None:
 
 
 def test_pager_paints_a_styled_line_in_all_its_rows() -> None:
-    lines = TextLines("one\n  ▲ HIGH  a long reason", styles={1: "risk-high"})
+    lines = TextLines("one\n  ▲ HIGH  a long reason")
+    lines.styles_of_lines = {1: "risk-high"}
     lines._text.wrap(14)
     assert {piece.style for row in range(3) for piece in lines.line(row, 14)} == {"", "risk-high"}
     assert [piece.style for piece in lines.line(0, 14)] == [""]

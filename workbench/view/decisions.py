@@ -55,6 +55,11 @@ class DecisionRow:
         return "edited and allowed" if self.decision.verdict == "edited" else "allowed"
 
     @property
+    def risk(self) -> str:
+        """The sign and the word of the risk."""
+        return risk_badge(self.decision.risk)
+
+    @property
     def who(self) -> str:
         """Who or what decided: you, a rule or the mode."""
         return _BY.get(self.decision.by, first_line(self.decision.by, 20))
@@ -186,7 +191,7 @@ def details_of(row: DecisionRow) -> str:
     why = f": {row.why}" if row.why else ""
     parts = [
         f"{row.verdict} by {row.who}{why}",
-        f"{risk_badge(one.risk)} (agent: {one.model_risk})",
+        f"{row.risk} (agent: {one.model_risk})",
         first_line("; ".join(one.reasons), 200),
         f"note: {first_line(one.note, 200)}" if one.note else "",
         f"by {who_asks(first_line(one.agent, 60))}" if one.agent else "",

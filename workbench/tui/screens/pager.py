@@ -57,7 +57,8 @@ class PagerScreen(ModalScreen[None]):
         super().__init__()
         self._words = words
         self._heading = title
-        self._lines = lines or TextLines(text, headings=headings, styles=styles, id="pager-text")
+        self._lines = lines or TextLines(text, headings=headings, id="pager-text")
+        self._lines.styles_of_lines = styles or {}
         self._status = Static(id="pager-status")
         self._hints = KeyHints()
 
@@ -150,7 +151,7 @@ class ActionPage(PagerScreen):
         styles: Mapping[int, str] | None = None,
     ) -> None:
         """`pictures` holds base64 images by the number of the line above each; `words` are searched for at once."""
-        lines = IllustratedLines(text, pictures, headings=True, styles=styles, id="pager-text") if pictures else None
+        lines = IllustratedLines(text, pictures, headings=True, id="pager-text") if pictures else None
         super().__init__(title, text, headings=True, styles=styles, words=words, lines=lines)
         self._copy_id = copy_id
         self._send = send

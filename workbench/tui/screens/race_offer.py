@@ -15,7 +15,7 @@ from textual.widgets import Static
 from workbench.tui.screens.question_base import QuestionScreen
 from workbench.tui.widgets.dock import SIDES, DockedPanel, hint_line
 from workbench.tui.widgets.strips import as_content, css_beside, update_content
-from workbench.view.formatting.question import KeyHint
+from workbench.view.formatting.key_hints import KeyHint
 from workbench.view.unfinished_race import UnfinishedRace, unfinished_lines
 
 RaceAnswer = Literal["resume", "show", "delete", ""]

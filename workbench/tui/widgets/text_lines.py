@@ -20,18 +20,13 @@ from workbench.view.wrapping import MOST_MATCHES, Line, Piece, WrappedRow, Wrapp
 class TextLines(LineList):
     """A wrapped text that scrolls; it has no cursor, and keys move the text."""
 
-    def __init__(
-        self, text: str, *, headings: bool = False, styles: Mapping[int, str] | None = None, id: str | None = None
-    ) -> None:
-        """With `headings`, lines in capitals that are not indented are highlighted; `styles` are those of other lines,
-        by number.
-        """
+    def __init__(self, text: str, *, headings: bool = False, id: str | None = None) -> None:
+        """With `headings`, lines in capitals that are not indented are highlighted."""
         super().__init__(id=id)
-        self._styles = dict(styles or {})
+        self.styles_of_lines: Mapping[int, str] = {}
         self.set_reactive(LineList.cursor, -1)
         self._headings = headings
-        self._text = WrappedText(text)
-        self._match = -1
+        self._text, self._match = WrappedText(text), -1
 
     def on_resize(self) -> None:
         """Wrap for the new width, keeping the same line at the top."""
@@ -45,9 +40,8 @@ class TextLines(LineList):
 
     def replace(self, text: str) -> None:
         """Show another text at the same position; styles and the marks of a search are removed."""
-        self._styles = {}
         top = self.scroll_offset.y
-        self._text, self._match = WrappedText(text), -1
+        self._text, self._match, self.styles_of_lines = WrappedText(text), -1, {}
         self.on_resize()
         self._scroll(top)
 
@@ -59,11 +53,10 @@ class TextLines(LineList):
     def line(self, index: int, width: int) -> Line:
         """Return one row, with its matches marked."""
         pieces = self._text.pieces(index, self._match)
-        if style := self._styles.get(self._text.rows[index].line):
-            return [Piece(piece.text, piece.style or style) for piece in pieces]
+        style = self.styles_of_lines.get(self._text.rows[index].line, "")
         if self._headings and pieces[0].text[:1].isupper() and "".join(piece.text for piece in pieces).isupper():
-            return [Piece(piece.text, piece.style or "heading") for piece in pieces]
-        return pieces
+            style = "heading"
+        return [Piece(piece.text, piece.style or style) for piece in pieces]
 
     def search(self, needle: str) -> None:
         """Mark all matches and go to the first one at or below the top of the screen."""
@@ -157,15 +150,9 @@ class IllustratedLines(TextLines):
     """A text that decodes its pictures (base64, by line) in a thread, and shows them once they are decoded."""
 
     def __init__(
-        self,
-        text: str,
-        pictures: Mapping[int, str],
-        *,
-        headings: bool = False,
-        styles: Mapping[int, str] | None = None,
-        id: str | None = None,
+        self, text: str, pictures: Mapping[int, str], *, headings: bool = False, id: str | None = None
     ) -> None:
-        super().__init__(text, headings=headings, styles=styles, id=id)
+        super().__init__(text, headings=headings, id=id)
         self._illustrated = IllustratedText(text)
         self._text = self._illustrated
         self._encoded = pictures

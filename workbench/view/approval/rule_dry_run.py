@@ -21,7 +21,6 @@ from workbench.session.storage.decision_log import RecordedDecision, Unreadable,
 from workbench.text import counted, visible
 from workbench.view.approval.rule_preview import may_fit
 from workbench.view.decisions import DecisionRow, row_of
-from workbench.view.formatting.approval import risk_badge
 
 Outcome: TypeAlias = Literal["allow", "ask", "deny"]
 _OVERRULED: Final = frozenset(mode_label(mode) for mode in ("medium", "edits", "high"))
@@ -165,6 +164,4 @@ def _changed_line(changed: ChangedOutcome) -> str:
     one = changed.row
     mark = "!" if changed.is_against_you else " "
     then = "rejected by you" if changed.is_against_you else f"{_PAST[changed.before]} then"
-    return visible(
-        f"{mark} {risk_badge(one.decision.risk):<9} {one.headline} · {then}, {_WOULD[changed.after]}", lines=False
-    )
+    return visible(f"{mark} {one.risk:<9} {one.headline} · {then}, {_WOULD[changed.after]}", lines=False)

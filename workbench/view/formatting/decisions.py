@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
 
-from workbench.view.formatting.approval import risk_badge
 from workbench.view.formatting.sessions import when
 from workbench.view.formatting.timeline_rows import RISK_STYLES
 from workbench.view.wrapping import Line, Piece, clip, pad
@@ -28,7 +27,7 @@ def decision_row(row: DecisionRow, width: int, now: datetime, *, with_directory:
     head += [_sign(row), Piece(" ")]
     if width >= _WITH_WHO:
         head += [Piece(pad(row.who, 5), "accent" if row.who == "you" else "dim")]
-    head += [Piece(pad(risk_badge(row.decision.risk), 10), _risk_style(row))]
+    head += [Piece(pad(row.risk, 10), _risk_style(row))]
     tail: Line = []
     if with_directory and width >= _WITH_DIRECTORY:
         tail += [Piece("  "), Piece(pad(row.directory, 14), "tool")]
