@@ -225,9 +225,10 @@ def session_changes(
     if not way.profile and way.api_base == instead_of.api_base and not (way.api_base and instead_of.profile):
         return way.model, {}
     name, changes = profile_changes(way, models)
-    if name not in models and way.api_base and way.api_base == instead_of.api_base:
+    if name not in models and way.api_base:
         # The same server takes the same key, wherever the settings have it.
-        table = models.get(instead_of.profile, {})
+        table = models.get(instead_of.profile, {}) if way.api_base == instead_of.api_base else {}
+        table = table or next((each for each in models.values() if each.get("api_base") == way.api_base), {})
         changes |= {("models", name, source): table[source] for source in _KEY_SOURCES if source in table}
     return name, {path: value for path, value in changes.items() if path != ("model",)}
 
