@@ -12,7 +12,7 @@ from workbench.protocol.commands import ChangeSettings, ReopenModel
 from workbench.text import visible
 from workbench.tui.open_screens import open_device_sign_in, open_first_run, open_models
 from workbench.tui.settings.model_offers import ListedModels, listed_offers, with_own_servers
-from workbench.tui.settings.providers import OpenForm, way_of
+from workbench.tui.settings.providers import OpenForm, way_of, without_key_of
 
 if TYPE_CHECKING:
     from workbench.tui.app import WorkbenchApp
@@ -118,7 +118,8 @@ class ModelSetup:
             return
         use = partial(self._use_in_session, rejected.model, way)
         form = OpenForm(way, rejected.error, self._switcher.type_in if is_unasked else None)
-        open_first_run(app, self._switcher.sources.ways, use, form)
+        find_ways = self._switcher.sources.ways
+        open_first_run(app, lambda: without_key_of(way, find_ways()), use, form)
 
     def _signed_in_again(self, is_signed_in: bool | None) -> None:
         """Let the session use the token from its next call on."""
