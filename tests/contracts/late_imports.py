@@ -104,6 +104,7 @@ OF_OURS: Final = {
     "workbench.tui.screens.time_opener": _FIRST_FRAME,
     "workbench.tui.screens.question_opener": _FIRST_FRAME,
     "workbench.tui.model_setup": _FIRST_FRAME,
+    "workbench.tui.settings.model_in_use": _FIRST_FRAME,
     "workbench.tui.settings.model_offers": _FIRST_FRAME,
     "workbench.tui.settings.settings_model": _FIRST_FRAME,
     "workbench.tui.settings.providers": _FIRST_FRAME,

@@ -249,6 +249,7 @@ def test_browsing_a_hostile_clone_triggers_no_canary(sandbox: Sandbox, mark: Pat
     with Terminal(["--mode", "high"], 120, 40, sandbox.env, **here) as terminal:
         terminal.wait_for("Trust this directory?", 60)
         assert sang(mark) == ""
+        terminal.wait_for("Enter Choose")
         terminal.press("enter")  # the cursor is on "no"
         terminal.wait_until(lambda screen: "Trust this directory?" not in screen, "the answer to be taken")
         terminal.type("go")
@@ -294,6 +295,7 @@ def test_browsing_a_hostile_clone_triggers_no_canary(sandbox: Sandbox, mark: Pat
         assert terminal.wait_exit() == 0
     with Terminal(["resume"], 120, 40, sandbox.env, **here) as terminal:
         terminal.wait_for("Trust this directory?", 60)
+        terminal.wait_for("Enter Choose")
         terminal.press("enter")
         terminal.wait_for("All done.", 60)
         terminal.press("ctrl+q")

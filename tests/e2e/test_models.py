@@ -173,3 +173,42 @@ def test_compact_condenses_the_history_at_once_and_shortens_the_next_request(san
     assert "tools" not in asked
     assert len(after["messages"]) < len(before["messages"])
     assert summary.text in json.dumps(after["messages"]).replace("\\n", "\n")
+
+
+def test_model_without_a_provider_is_refused_and_the_old_one_stays(sandbox: Sandbox):
+    with ModelServer([finish("Done by one."), finish("Still one.")]) as one, ModelServer() as two:
+        write_profiles(sandbox, one, two)
+        where = ("--workspace", str(sandbox.project))
+        with Terminal(["work", "--model", "one", *where], 110, 34, {**sandbox.env, **KEYS}) as terminal:
+            terminal.never_ask()
+            terminal.wait_for("Done by one.")
+            for name, meant in (("nope/x", ""), ("foo-small", ""), ("opnai/first", "openai/first"), ("tow", "two")):
+                terminal.type(f"/model {name}")
+                terminal.press("enter")
+                terminal.wait_for(f"no provider is known for the model '{name}'")
+                terminal.wait_for(f"'{meant}'?" if meant else "PROVIDER/NAME")
+            terminal.type("again")
+            terminal.press("enter")
+            terminal.wait_for("Still one.")
+            terminal.press("ctrl+q")
+            assert terminal.wait_exit() == 0
+    assert [request.body["model"] for request in one.requests] == ["first", "first"]
+    (session,) = list_sessions(sandbox.locations)
+    with Store.open(session_path(sandbox.locations, session.id)) as store:
+        changed = [event for event in store.events() if isinstance(event, SettingsChanged)]
+    assert [event.model for event in changed if event.model] == []
+
+
+def test_model_flag_without_a_provider_starts_nothing(sandbox: Sandbox):
+    (sandbox.project / "tasks.jsonl").write_text('{"id": "a", "prompt": "go"}\n')
+    for words in (["run", "go"], ["batch", "tasks.jsonl", "-o", "out", "--models", "scripted/demo,nope/x"], ["acp"]):
+        chosen = [] if "--models" in words else ["--model", "nope/x"]
+        done = sandbox.command(*words, *chosen)
+        assert (done.returncode, done.stdout) == (1, ""), words
+        assert "no provider is known for the model 'nope/x': write it as PROVIDER/NAME" in done.stderr
+    terminal = Terminal(["work", "--model", "nope/x", "--workspace", str(sandbox.project)], 110, 34, sandbox.env)
+    with terminal:
+        terminal.wait_for("no provider is known for the model 'nope/x'")
+        assert terminal.wait_exit() == 1
+    assert list_sessions(sandbox.locations) == []
+    assert not (sandbox.project / "out").exists()

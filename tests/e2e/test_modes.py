@@ -70,6 +70,7 @@ def test_never_ask_mode_starts_a_session_only_after_confirmation(sandbox: Sandbo
     with Terminal(arguments, 140, 34, sandbox.env) as terminal:
         terminal.wait_for("Don't ask in this session?")
         assert sandbox.engines() == []
+        terminal.wait_for("n Keep asking")
         terminal.press("n")
         terminal.wait_for("y Approve")
         started = next(event for event in log(sandbox) if isinstance(event, SessionStarted))

@@ -156,7 +156,7 @@ def test_unreachable_server_is_named(sandbox: Sandbox):
 
 
 def test_unknown_provider_error_explains_model_names(sandbox: Sandbox):
-    done = sandbox.ohw("run", "hello", "--model", "nobody/x")
+    done = sandbox.ohw("run", "hello", OHW_MODEL="nobody/x")
     assert done.returncode == 1
     assert "write it as PROVIDER/NAME" in last_line(sandbox, done)
 

@@ -78,6 +78,10 @@ def test_screen_asks_for_trust_first_and_no_ignores_the_files(sandbox: Sandbox, 
         terminal.wait_for("yy go")
         assert sandbox.engines() == []
         assert not marker.exists()
+        terminal.press("enter")  # meant to send the text: no row was chosen
+        terminal.press("down", "up")
+        terminal.wait_for("Enter Choose")
+        assert sandbox.engines() == []
         terminal.press("enter")  # the cursor is on "no"
         terminal.wait_until(lambda screen: "Trust this directory?" not in screen, "the answer to be taken")
         terminal.press("enter")

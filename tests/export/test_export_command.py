@@ -2,6 +2,7 @@
 
 import json
 import stat
+from pathlib import Path
 
 import pytest
 
@@ -43,6 +44,21 @@ def test_session_is_exported_in_each_format_and_imported(sandbox: Sandbox):
     assert len(list_sessions(sandbox.locations)) == 2  # the id is in use, so it gets another one
     copy = again.stdout.split("\n")[0]
     assert sandbox.command("export", copy, "--jsonl").stdout.splitlines()[1:] == lines.splitlines()[1:]
+
+
+def test_extension_without_a_format_is_refused_and_nothing_is_written(sandbox: Sandbox):
+    recorded(sandbox)
+    for name in ("y.pdf", "page.HTMLX", "notes.txt"):
+        done = sandbox.command("export", "-o", name)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert (
+            f"no format has the extension {Path(name).suffix.lower()}: it can be .md, .markdown, .html" in done.stderr
+        )
+        assert not (sandbox.project / name).exists()
+    assert sandbox.command("export", "--markdown", "-o", "notes.txt").returncode == 0
+    assert "All **done**." in (sandbox.project / "notes.txt").read_text()
+    assert sandbox.command("export", "-o", "notes").returncode == 0
+    assert "All **done**." in (sandbox.project / "notes").read_text()
 
 
 HOSTILE = [

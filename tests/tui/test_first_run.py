@@ -17,12 +17,23 @@ from workbench.config.locations import Locations
 from workbench.config.settings import Settings, load_settings
 from workbench.engine.model_test import ModelTestOutcome
 from workbench.llm.key_store import KeyStore, key_name
+from workbench.llm.provider_models import ModelList
+from workbench.tui.screens import first_run
 from workbench.tui.screens.first_run import FirstRunScreen, WayList
 from workbench.tui.screens.help import HelpScreen
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.screens.provider_form import ModelInput, ProviderForm
 from workbench.tui.settings.apply import apply_settings
-from workbench.tui.settings.providers import OTHER, Way, new_profile, profile_changes, read_way, ways, wrong_way
+from workbench.tui.settings.providers import (
+    OTHER,
+    Way,
+    new_profile,
+    profile_changes,
+    read_way,
+    ways,
+    without_key_of,
+    wrong_way,
+)
 from workbench.tui.settings.settings_model import SettingsModel
 from workbench.tui.widgets.key_field import KeyField, StorageField
 from workbench.tui.widgets.prompt import Prompt
@@ -257,6 +268,7 @@ async def test_rejected_key_is_replaced_by_the_next(where):
             assert list(KeyStore(where).all()) == []
             await pilot.press(*KEY)
             assert app.screen.query_one(KeyField).key == KEY
+            assert await wait_until(pilot, lambda: "401" not in text_on(app)), "the new key was not tested yet"
             await pilot.press("enter")
             await wait_until(pilot, lambda: started == ["small"])
 
@@ -329,6 +341,8 @@ async def test_any_other_model_is_named_with_or_without_a_url(where):
         await pilot.press("enter")
         await wait_until(pilot, lambda: "✗ Name the model as provider/model" in text_on(app))
         address.value = "http://127.0.0.1:1/v1"
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: "✗ Name one of the server's models" in text_on(app))
         app.screen.query_one(ModelInput).value = "Qwen/Qwen3"
         assert (form.way.model, form.way.api_base) == ("openai/Qwen/Qwen3", "http://127.0.0.1:1/v1")
         address.value = ""
@@ -390,6 +404,39 @@ async def test_further_providers_follow_on_request(where):
         await pilot.press("2")
         await wait_until(pilot, lambda: app.screen.query_one(ProviderForm).border_title == "Mistral")
         assert app.screen.query_one(KeyField).has_focus
+        screen = app.screen
+        await pilot.press("escape")
+        assert await wait_until(pilot, lambda: not screen.has_class("-form"))
+        await pilot.press("escape")
+        assert await wait_until(pilot, lambda: "Mistral" not in text_on(app))
+        assert app.screen is screen
+        await pilot.press("escape")
+        assert await wait_until(pilot, lambda: app.screen is not screen)
+
+
+async def test_server_with_several_models_lets_the_user_choose(where, monkeypatch):
+    monkeypatch.setattr(first_run, "models_of", lambda way, key: ModelList(("one", "two"), 200))
+    app, started = first_app(where, [])
+    async with app.run_test(size=(100, 30)) as pilot:
+        await ready(pilot)
+        await chosen(pilot, "Other")
+        app.screen.query_one("#form-address", Input).value = "http://127.0.0.1:1/v1"
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: "Choose one of 2 models with ↑↓" in text_on(app))
+        assert app.screen.query_one("#form-names").display
+        await pilot.press("down", "down")
+        assert app.screen.query_one(ProviderForm).way.model == "openai/two"
+        assert started == []
+
+
+def test_model_whose_key_was_rejected_is_not_ready():
+    rejected = Way("openai/a", "openai/a", "http://house/v1", "mine", is_ready=True)
+    same, other = Way("openai/b", "openai/b", "http://house/v1", "also", is_ready=True), WORKS
+    ways = without_key_of(rejected, [rejected, same, other])
+    assert [(way.is_ready, way.what) for way in ways] == [
+        *[(False, "this key was rejected")] * 2,
+        (other.is_ready, other.what),
+    ]
 
 
 async def test_cursor_stays_on_its_row_when_the_models_that_were_looked_for_come(where):

@@ -104,7 +104,7 @@ async def test_early_keys_and_words_do_not_confirm_it(monkeypatch):
     app = workbench_app(client)
     async with app.run_test(size=(140, 30)) as pilot:
         await wait_until(pilot, lambda: app.state.session_id)
-        await pilot.press(*"/mode", "space", *"never", "enter", "y", "y", "y", "enter")
+        await pilot.press(*"/mode", "space", *"never", "enter", "y", "n", "y", "enter")
         await wait_until(pilot, lambda: isinstance(app.screen, NeverAskScreen))
         await wait_until(pilot, lambda: isinstance(app.screen, NeverAskScreen) and app.screen.quiet.is_armed)
         await pilot.press("h", "e", "y", "enter")
@@ -113,7 +113,7 @@ async def test_early_keys_and_words_do_not_confirm_it(monkeypatch):
         assert client.commands == []
         await pilot.press("escape")
         await wait_until(pilot, lambda: not isinstance(app.screen, NeverAskScreen))
-        assert app.screen.query_one(Prompt).text == "yyyhey"
+        assert app.screen.query_one(Prompt).text == "ynyhey"
         assert client.commands == []
 
 

@@ -8,6 +8,7 @@ from textual.widgets import OptionList
 from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.fake_client import FakeClient
 from tests.tui.sample_session import Script
+from tests.tui.settings_form import find
 from workbench.config.locations import Locations
 from workbench.config.settings import load_settings
 from workbench.errors import WorkbenchError
@@ -17,6 +18,7 @@ from workbench.protocol.usage import Usage
 from workbench.tui.app import WorkbenchApp
 from workbench.tui.screens.model_choice import ModelChoice
 from workbench.tui.screens.palette import PaletteScreen
+from workbench.tui.screens.settings import SettingsScreen
 from workbench.tui.settings import providers
 from workbench.tui.settings.providers import Way
 from workbench.tui.settings.settings_model import SettingsModel
@@ -331,3 +333,58 @@ async def test_models_of_the_server_that_the_session_uses_are_listed_with_its_ke
         assert await wait_until(pilot, lambda: client.commands == [("model", "second")])
         saved = model.settings.profile("second")
         assert (saved.model, saved.api_base, saved.api_key_env) == ("openai/second", URL, "OWN_KEY")
+
+
+async def test_models_of_a_saved_server_that_the_session_does_not_use_are_listed_and_used_with_its_key(
+    monkeypatch, tmp_path
+):
+    key_file = tmp_path / "key"
+    key_file.write_text("sk-file\n")
+    table = {"model": "openai/first", "api_base": URL, "api_key_file": str(key_file)}
+    where = Locations.from_environment({"HOME": str(tmp_path)})
+    where.config.mkdir(parents=True)
+    lines = "".join(f'{name} = "{value}"\n' for name, value in table.items())
+    where.settings_file.write_text(f"[models.own]\n{lines}")
+    asked = []
+
+    def models_of(way, key):
+        asked.append((way.api_base, key))
+        return ModelList(("first", "second"), 200)
+
+    monkeypatch.setattr(providers, "models_of", models_of)
+    model = SettingsModel(where, load_settings(where, {}), {})
+    client = FakeClient(Script().start(model="anthropic/large").user("Hi.").events)
+    app = workbench_app(client, set={"models": {"own": table}}, ways=lambda: (), settings_model=model)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait_until(pilot, lambda: app.state.items)
+        await opened(pilot)
+        await wait_until(pilot, lambda: any("openai/second" in row for row in rows(app)))
+        assert asked == [(URL, "sk-file")]
+        await pilot.press(*"second", "enter")
+        assert await wait_until(pilot, lambda: client.commands == [("model", "second")])
+        saved = model.settings.profile("second")
+        assert (saved.model, saved.api_base, saved.api_key_file) == ("openai/second", URL, str(key_file))
+
+
+@pytest.mark.parametrize(
+    ("name", "saved_as"), [("claude-haiku", "anthropic/claude-haiku-4-5"), ("qwen3", "qwen3"), ("nope/x", None)]
+)
+async def test_model_of_new_sessions_is_chosen_from_the_same_list_in_the_settings(listed, tmp_path, name, saved_as):
+    where = Locations.from_environment({"HOME": str(tmp_path)})
+    model = SettingsModel(where, load_settings(where, {}), {})
+    app = offering(conversation(), ANTHROPIC, SERVER, settings_model=model)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait_until(pilot, lambda: app.state.items)
+        app.action_settings("model")
+        await wait_until(pilot, lambda: isinstance(app.screen, SettingsScreen))
+        settings = app.screen
+        await find(pilot, "The model of new sessions")
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: isinstance(app.screen, ModelChoice))
+        await wait_until(pilot, lambda: all(any(each in row for row in rows(app)) for each in ("haiku", "qwen3")))
+        await pilot.press(*name, "enter")
+        await wait_until(pilot, lambda: app.screen is settings)
+        says = f"no provider is known for the model '{name}'" if saved_as is None else "✓ saved"
+        about = settings.query_one("#settings-about")
+        assert await wait_until(pilot, lambda: says in about.render().plain)
+        assert model.settings.model == saved_as

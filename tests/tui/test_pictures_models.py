@@ -108,7 +108,8 @@ STATES = [
 def test_models(state, over, look, directory, monkeypatch, picture):
     events = state()
     client = FakeClient([event for event in events if getattr(event, "seq", 0)])
-    monkeypatch.setattr(providers, "models_of", lambda way, key: LISTED[way.provider])
+    nothing = ModelList()  # as if the server of the house did not answer
+    monkeypatch.setattr(providers, "models_of", lambda way, key: LISTED.get(way.provider, nothing))
     app = workbench_app(client, directory=directory, set={"models": PROFILES}, ways=lambda: WAYS)
 
     async def show(pilot):

@@ -1,5 +1,7 @@
 import stat
 
+import pytest
+
 from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.fake_client import FakeClient
 from tests.tui.sample_session import Script
@@ -89,13 +91,33 @@ async def test_ctrl_r_finds_by_words_and_never_sends(tmp_path):
         assert client.commands == [("send", "fix the parser")]
 
 
-async def test_escape_leaves_the_search_with_the_typed_text(tmp_path):
+@pytest.mark.parametrize("keymap", ["default", "emacs", "vim"])
+@pytest.mark.parametrize("typed", ["fix", "nothing like it"])
+async def test_escape_restores_the_text_from_before_the_search(tmp_path, keymap, typed):
     path = tmp_path / "history.jsonl"
-    path.write_text('"fix the parser"\n')
-    app = workbench_app(FakeClient(), history=path)
+    path.write_text('"fix the parser, please"\n')
+    client = FakeClient()
+    app = workbench_app(client, history=path, set={"terminal": {"keymap": keymap}})
     async with app.run_test() as pilot:
         prompt = app.screen.query_one(Prompt)
         await wait_until(pilot, lambda: list(prompt.past.newest_first))
-        await pilot.press("ctrl+r", *"fix", "escape", "x")
-        assert await wait_until(pilot, lambda: prompt.text == "fixx")
+        await pilot.press("ctrl+r", *typed, "escape")
+        assert await wait_until(pilot, lambda: prompt.text == "")
         assert labels(app) == []
+        await pilot.press(*"please", "left", "ctrl+r", "ctrl+e", *typed, "escape", "X")
+        assert await wait_until(pilot, lambda: prompt.text == "pleasXe")
+        assert client.commands == []
+
+
+@pytest.mark.parametrize("typed", ["slow", "SLOW", "slower"])
+async def test_enter_in_a_search_never_sends_what_is_typed(tmp_path, typed):
+    path = tmp_path / "history.jsonl"
+    path.write_text('"slow"\n')
+    client = FakeClient()
+    app = workbench_app(client, history=path)
+    async with app.run_test() as pilot:
+        prompt = app.screen.query_one(Prompt)
+        await wait_until(pilot, lambda: list(prompt.past.newest_first))
+        await pilot.press("ctrl+r", *typed, "enter", "enter" if typed == "slower" else "x")
+        assert await wait_until(pilot, lambda: prompt.text == ("slower" if typed == "slower" else "slowx"))
+        assert client.commands == []

@@ -10,6 +10,7 @@ from workbench.config.modes import MODES
 from workbench.config.settings import load_settings
 from workbench.errors import UsageError
 from workbench.files.toml_edit import write_settings
+from workbench.llm.key_store import KeyStore, key_name
 from workbench.tui.settings.settings_model import SettingsModel
 
 FILE = """# how I work
@@ -271,3 +272,30 @@ def test_fallback_models_that_do_not_count_are_marked_in_the_form(where):
     write_settings(where.settings_file, {("models", "fast", "fallback_models"): ["fast"]})
     book = book_of(where)
     assert "names fast itself" in book.current(entry(book, "models.fast.fallback_models")).problem
+
+
+def test_url_and_key_rows_show_those_of_the_saved_model_in_use(where):
+    write_settings(where.settings_file, {("models", "fast", "api_key_env"): "HOUSE_KEY"})
+    book = book_of(where)
+    rows = {name: book.current(entry(book, name)) for name in ("api_base", "api_key", "api_key_env")}
+    assert {name: (row.text, row.source) for name, row in rows.items()} == {
+        "api_base": ("http://house:8000/v1", "saved model"),
+        "api_key": ("set, not shown", "saved model"),
+        "api_key_env": ("HOUSE_KEY", "saved model"),
+    }
+    assert all("saved model fast, which is in use" in row.note and row.is_masked for row in rows.values())
+    book.write({("model",): "anthropic/large"})
+    rows = {name: book.current(entry(book, name)) for name in rows}
+    assert [row.text for row in rows.values()] == ["", "not set", ""]
+
+
+@pytest.mark.parametrize("model", ["fast", "anthropic/large"])
+def test_key_row_shows_where_the_saved_key_of_the_model_is(where, model):
+    book = book_of(where, model=model)
+    profile = book.settings.profile(model)
+    assert book.current(entry(book, "api_key")).text == "not set"
+    KeyStore(where).save(key_name(profile.model, profile.api_base), "sk-saved", "file")
+    row = book.current(entry(book, "api_key"))
+    assert (row.text, row.source) == ("set, not shown", "private file")
+    in_environment = book_of(where, {"ANTHROPIC_API_KEY": "sk-env"}, model="anthropic/large")
+    assert in_environment.current(entry(in_environment, "api_key")).source == "environment"

@@ -1,6 +1,9 @@
 """The trust screen: "yes" counts only if it is pressed after the text has been visible for a while."""
 
+from types import SimpleNamespace
+
 import pytest
+from textual import events
 
 from tests.tui.app_driver import type_while_it_stands_still, wait_until, workbench_app
 from tests.tui.diff_app import Clock
@@ -9,6 +12,7 @@ from tests.tui.sample_session import Script
 from workbench.config.locations import Locations
 from workbench.tools.trust import fingerprint
 from workbench.tui.screens.trust import TrustScreen
+from workbench.tui.widgets.prompt import Prompt
 from workbench.view.approval.trust import TrustQuestion
 
 
@@ -54,14 +58,47 @@ async def test_keys_of_one_burst_trust_nothing_and_later_ones_do(question):
         await wait_until(pilot, lambda: answers == [True])
 
 
-async def test_no_is_accepted_at_once(question):
-    answers, typed = [], []
+async def test_enter_answers_no_after_the_quiet_time_only(question):
+    answers, typed, clock = [], [], Clock()
     app = workbench_app(FakeClient(Script().start().events))
     async with app.run_test(size=(100, 30)) as pilot:
-        await asked(pilot, question, answers, typed)
+        await asked(pilot, question, answers, typed, clock=clock)
+        await pilot.press("enter", "enter")
+        assert answers == []
+        assert "Enter (ready in 0.5s)" in hints(app)
+        clock.now += 60
         await pilot.press("enter")
-        await wait_until(pilot, lambda: answers)
-        assert answers == [False]
+        await wait_until(pilot, lambda: answers == [False])
+
+
+@pytest.mark.parametrize("is_pasted", [False, True])
+async def test_enter_after_text_answers_nothing_until_a_row_is_chosen(question, is_pasted):
+    answers, typed, clock = [], [], Clock()
+    app = workbench_app(FakeClient(Script().start().events))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await wait_until(pilot, lambda: app.state.session_id)
+        prompt = app.screen.query_one(Prompt)
+        to_prompt = SimpleNamespace(append=lambda text: (typed.append(text), prompt.type_in(text)))
+        await asked(pilot, question, answers, to_prompt, clock=clock)
+        if is_pasted:
+            app.post_message(events.Paste("fix the bug"))
+        else:
+            await pilot.press(*"fix", "space", *"the", "space", *"bug")
+        await wait_until(pilot, lambda: "".join(typed) == "fix the bug")
+        for _ in range(2):
+            await pilot.press("enter")
+            assert answers == []
+            clock.now += 60
+        assert "Your text is in the prompt" in hints(app)
+        await pilot.press("down", "up", "enter")
+        await wait_until(pilot, lambda: answers == [False])
+        assert prompt.text == "fix the bug"
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: app.session.client.commands == [("send", "fix the bug")])
+
+
+def hints(app):
+    return app.screen.query_one("#keys").render().plain
 
 
 async def test_click_on_yes_is_accepted_after_the_quiet_time(question, monkeypatch):

@@ -6,7 +6,7 @@ import sys
 from argparse import Namespace
 
 from workbench.acp.main import serve
-from workbench.cli.common import settings_of
+from workbench.cli.common import check_models, settings_of
 from workbench.config.settings import Settings
 from workbench.errors import UsageError
 
@@ -17,7 +17,8 @@ def acp(arguments: Namespace) -> int:
     """
     if sys.stdin.isatty():
         raise UsageError("`ohw acp` is started by an editor and speaks JSON with it; see the guide on editors")
-    locations, _ = settings_of(arguments)
+    locations, settings = settings_of(arguments)
+    check_models(settings)
 
     def read_settings() -> Settings:
         return settings_of(arguments)[1]

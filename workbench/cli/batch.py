@@ -23,7 +23,7 @@ from workbench.cli.batch_run import (
     models_of,
     require_cluster,
 )
-from workbench.cli.common import print_error, settings_of
+from workbench.cli.common import check_models, print_error, settings_of
 from workbench.config.settings import Settings
 from workbench.errors import UsageError
 from workbench.llm.factory import NO_MODEL_MESSAGE
@@ -128,6 +128,7 @@ def _run_of(arguments: Namespace, settings: Settings) -> tuple[RunDirectory, Run
 
     directory = RunDirectory(Path(arguments.output))
     models = models_of(arguments)
+    check_models(settings, *models)
     if arguments.resume:
         if arguments.source is not None:
             raise UsageError("--resume continues with the tasks in RUN; give no TASKS")

@@ -37,6 +37,19 @@ def settings_of(arguments: Namespace, *, lenient: bool = False) -> tuple[Locatio
     return where, replace(settings, trusted=refreshed(where, settings.trusted))
 
 
+def check_models(settings: Settings, *names: str) -> None:
+    """Raise ModelError if no provider is known for one of these models or, without names, for that of `--model`.
+
+    The model in the settings file or the environment is not checked: the screen opens with it, and can replace it.
+    """
+    names = names or ((settings.model,) if settings.model and "model" in settings.from_flags else ())
+    if names:
+        from workbench.llm.factory import check_provider
+
+        for name in names:
+            check_provider(settings.profile(name), settings.models)
+
+
 def workspace_of(arguments: Namespace) -> Path:
     """Return the directory to work in. Raises UsageError if it does not exist or is not a directory."""
     workspace = Path(arguments.workspace or ".").expanduser()

@@ -29,6 +29,7 @@ FORMS = {
     "patch": (".patch", ".diff"),
 }
 """The formats, each with the file extensions that select it."""
+_EXTENSIONS = [end for ends in FORMS.values() for end in ends]
 PICTURED = ("svg", "cast")
 _SIZE = lazy_pattern(r"(\d{2,3})x(\d{1,3})")
 
@@ -55,7 +56,7 @@ def export(arguments: Namespace) -> int:
     """Print a session, or save it to a file."""
     where, settings = settings_of(arguments)
     request = _request_of(arguments, settings.theme)
-    if Path(arguments.id or "").suffix.lower() in {end for ends in FORMS.values() for end in ends}:
+    if Path(arguments.id or "").suffix.lower() in _EXTENSIONS:
         raise UsageError(f"{arguments.id} looks like a file: `ohw export -o {arguments.id}` writes it")
     arguments.last = False
     path = _file_of(where, arguments)
@@ -145,7 +146,11 @@ def _pictured(recorded: Recorded, request: ExportRequest) -> Iterator[str]:
 
 
 def _form_of(output: str | None) -> str:
+    """Return the format that the file's extension selects; empty without an extension. Raises UsageError."""
     end = Path(output or "").suffix.lower()
+    if end and end not in _EXTENSIONS:
+        listed = ", ".join(_EXTENSIONS[:-1])
+        raise UsageError(f"no format has the extension {end}: it can be {listed} or {_EXTENSIONS[-1]}")
     return next((form for form, ends in FORMS.items() if end in ends), "")
 
 

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from workbench.cli.common import chosen_session, print_error, print_line, settings_of
 from workbench.errors import UsageError, WorkbenchError, exhaustion
-from workbench.llm.factory import check_provider
 from workbench.llm.model import Cancel
 from workbench.protocol.events import UserMessage
 from workbench.session.forks import fork_at
@@ -76,8 +75,7 @@ def what_if(arguments: Namespace) -> int:
     session = chosen_session(locations, arguments)
     if arguments.model:  # a model that cannot be used leaves no fork behind
         models = SessionModels(settings, dict(os.environ))
-        models.open(arguments.model).close()
-        check_provider(models.profile(arguments.model))
+        models.open_chosen(arguments.model).close()
     forked = fork_at(locations, session.id, arguments.start, "", keeps_run=decides)
     (state_directory(locations, forked.id) / DRAFT).unlink(missing_ok=True)
     from workbench.plain.headless import EarlyDecision, continue_session

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.common import chosen_session, settings_of, workspace_of
+from workbench.cli.common import check_models, chosen_session, settings_of, workspace_of
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.errors import UsageError, WorkbenchError
@@ -30,6 +30,7 @@ def start(arguments: Namespace) -> int:
         return _on_other_machine(arguments, _opener(arguments))
     where, settings = settings_of(arguments, lenient=not arguments.plain)
     opener = _opener(arguments)
+    check_models(settings)
     workspace = workspace_of(arguments)
     if arguments.container_copy is not None:
         from workbench.cli.container_copy import workspace_in_copy
@@ -56,6 +57,7 @@ def resume(arguments: Namespace, opener: Callable[..., int] | None = None) -> in
     session = chosen_session(where, arguments)
     if session.origin:
         return _on_other_machine(arguments, opener, session, is_new=False)
+    check_models(settings)
     if session.damaged:
         from workbench.session.storage.store import REPAIR
 
@@ -180,6 +182,7 @@ def run(arguments: Namespace) -> int:
         _check_no_copy(arguments)
         return run_there(arguments, prompt)
     where, settings = settings_of(arguments)
+    check_models(settings)
     from workbench.engine.sockets import forbid_tracing
     from workbench.plain.headless import run as run_headless
     from workbench.processes.descendants import mark_descendants

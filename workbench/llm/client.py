@@ -53,14 +53,6 @@ class ProviderModel:
         except Fault as fault:
             raise self.error(fault) from fault
 
-    def check_provider(self) -> None:
-        """Raise ModelError if no provider is known for the model."""
-        try:
-            if not self._lacks_sign_in:
-                _ = self._route.base
-        except Fault as fault:
-            raise self.error(fault) from fault
-
     def open_early(self) -> None:
         """Open the connection in the background if that saves time; errors are reported by the first request only."""
         self._route.open_early()

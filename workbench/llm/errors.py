@@ -393,10 +393,15 @@ def model_error(fault: Fault, model: str, api_base: str | None) -> ModelError:
         "words, or choose another model",
         "missing": f"{model} needs a package that is not installed{detail}{_how_to_install(fault.text)}",
         "provider": f"no provider is known for the model {model!r}: write it as PROVIDER/NAME, for example "
-        "openai/gpt-5 or ollama_chat/qwen3; for a compatible server openai/NAME with --api-base",
+        f"openai/gpt-5 or ollama_chat/qwen3; for a compatible server openai/NAME with --api-base{_meant(fault)}",
     }
     line = lines.get(fault.kind, f"the call to {model} failed{code_words(fault.status)}{detail}")
     return ModelError(line, kind=fault.kind, fallback_reason=_fallback_reason(fault))
+
+
+def _meant(fault: Fault) -> str:
+    """Return a question for the name that is probably meant, which is the fault's text, unless it is a library's."""
+    return f"; did you mean {fault.text!r}?" if fault.text and " " not in fault.text else ""
 
 
 def _fallback_reason(fault: Fault) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from workbench.config.settings import NO_MODEL, Profile
 from workbench.llm.client import ProviderModel
 from workbench.llm.model import Cancel, Delta, Model, ModelError, ModelRequest, ModelResponse
 from workbench.llm.pricing import calls_no_tools
+from workbench.llm.provider_names import check_model_name
 from workbench.llm.route import tuning_of
 from workbench.llm.scripted.model import PREFIX, ScriptedModel
 from workbench.llm.text_tools.model import TextCallModel
@@ -61,11 +62,11 @@ def open_profile(profile: Profile, api_key: str | None = None) -> Model:
     return TextCallModel(model, lambda: profile.calls == "text" or calls_no_tools(model.prices))
 
 
-def check_provider(profile: Profile) -> None:
-    """Raise ModelError if no provider is known for a saved model; this may import litellm."""
+def check_provider(profile: Profile, saved: Collection[str] = ()) -> None:
+    """Raise ModelError if no provider is known for a model that is set; `saved` are the names of saved models."""
     name = profile.model.strip()
-    if name != NO_MODEL and not is_scripted(name):
-        ProviderModel(name, api_base=profile.api_base).check_provider()
+    if name and name != NO_MODEL and not is_scripted(name):
+        check_model_name(name, profile.api_base, saved)
 
 
 def is_scripted(name: str | None) -> bool:

@@ -27,6 +27,11 @@ def entries() -> Iterator[tuple[str, dict[str, Any]]]:
             yield name, entry
 
 
+def names() -> Iterator[str]:
+    """Yield the name of every model."""
+    yield from _entries()
+
+
 @cache
 def _entries() -> Mapping[str, msgspec.Raw]:
     """Return the table with undecoded entries, which takes a sixth of the time and memory; empty if it is missing."""

@@ -168,6 +168,11 @@ class CallerModels(SessionModels):
             return _SharedModel(self._own)
         return super().open_alone(name)
 
+    def check_name(self, name: str) -> None:
+        """Raise ModelError if no provider is known for a model that is not the caller's."""
+        if self._own is None or name != self._own.name:
+            super().check_name(name)
+
 
 def _restore_keys(settings: Settings) -> None:
     """Restore the API keys that an earlier agent in this process removed from the environment."""

@@ -14,7 +14,7 @@ from workbench.config.settings import Profile, Settings, written_settings
 from workbench.errors import WorkbenchError
 from workbench.llm.discovery import other_host, provider_of, takes_usual_key
 from workbench.llm.errors import key_variable
-from workbench.llm.factory import open_profile
+from workbench.llm.factory import check_provider, open_profile
 from workbench.llm.fallback import FallbackModel, Rests
 from workbench.llm.key_store import KeyStore, key_in_environment, key_name
 from workbench.llm.model import Model, ModelError
@@ -126,6 +126,18 @@ class SessionModels:
         return FallbackModel(
             (name or "", first), {each: partial(self.open_alone, each) for each in others}, self._rests
         )
+
+    def open_chosen(self, name: str) -> Model:
+        """Open a model that is being set. Raises ModelError if no provider is known for it.
+
+        `open` leaves that to the first call, so that a session with such a model can be opened, and given another one.
+        """
+        self.check_name(name)
+        return self.open(name)
+
+    def check_name(self, name: str) -> None:
+        """Raise ModelError if no provider is known for the model `name`."""
+        check_provider(self.profile(name), self.settings.models)
 
     def _fallbacks(self, name: str) -> list[str]:
         """Return the names of the models to try after this one, in order; each is followed by its own fallback

@@ -399,7 +399,7 @@ class _Builder:
                 rules=rules,
                 on_event=listeners["on_event"],
                 on_live=listeners["on_live"],
-                open_model=self._request.models.open,
+                open_model=self._request.models.open_chosen,
                 reload_models=self._request.models.reload,
                 state_dir=self.toolset.state_dir,
                 repository=SnapshotRepository(self._request.locations, self._workspace, owner),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,8 +11,8 @@ from workbench.llm.device_sign_in import needs_sign_in
 from workbench.protocol.commands import ChangeSettings, ReopenModel
 from workbench.text import visible
 from workbench.tui.open_screens import open_device_sign_in, open_first_run, open_models
-from workbench.tui.settings.model_offers import ListedModels, listed_offers, with_server_of
-from workbench.tui.settings.providers import OpenForm, way_of
+from workbench.tui.settings.model_offers import ListedModels, listed_offers, with_own_servers
+from workbench.tui.settings.providers import OpenForm, way_of, without_key_of
 
 if TYPE_CHECKING:
     from workbench.tui.app import WorkbenchApp
@@ -40,11 +40,16 @@ class ModelSetup:
         find_ways = self._find_ways if self._switcher.sources.ways is not None else None
         open_models(app, app.settings, app.state.model, find_ways, self._use_offer)
 
+    def offer_default(self, current: str, use: Callable[[ModelOffer], Awaitable[None]]) -> None:
+        """Offer the same models for new sessions; `use` is awaited with the chosen one unless it is `current`."""
+        find_ways = self._find_ways if self._switcher.sources.ways is not None else None
+        open_models(self._app, self._app.settings, current, find_ways, use, title="Model of new sessions")
+
     def _find_ways(self) -> Sequence[Way]:
-        """Return the ways to use a model, with the server of the session's model."""
+        """Return the ways to use a model, with the servers of the session's model and the saved ones."""
         app, find_ways = self._app, self._switcher.sources.ways
         own = way_of(app.state.model, app.settings, app.state.api_base)
-        return with_server_of(find_ways() if find_ways is not None else (), own)
+        return with_own_servers(find_ways() if find_ways is not None else (), own, app.settings)
 
     def names(self) -> Iterator[tuple[str, str]]:
         """Yield the arguments of `/model` with descriptions: saved models, then those that were listed last."""
@@ -113,7 +118,8 @@ class ModelSetup:
             return
         use = partial(self._use_in_session, rejected.model, way)
         form = OpenForm(way, rejected.error, self._switcher.type_in if is_unasked else None)
-        open_first_run(app, self._switcher.sources.ways, use, form)
+        find_ways = self._switcher.sources.ways
+        open_first_run(app, lambda: without_key_of(way, find_ways()), use, form)
 
     def _signed_in_again(self, is_signed_in: bool | None) -> None:
         """Let the session use the token from its next call on."""

@@ -318,6 +318,8 @@ def open_models(
     current: str,
     find_ways: Callable[[], Sequence[Way]] | None,
     use: Callable[[ModelOffer], Awaitable[None]],
+    *,
+    title: str = "Switch model",
 ) -> None:
     """Offer the saved models and those that providers and servers list, unless they are offered already.
 
@@ -332,7 +334,8 @@ def open_models(
 
     if not isinstance(app.screen, ModelChoice):
         saved = list(saved_offers(settings, current))
-        app.push_screen(ModelChoice(saved, current, find_ways, partial(listed_offers, settings=settings)), chosen)
+        list_models = partial(listed_offers, settings=settings)
+        app.push_screen(ModelChoice(saved, current, find_ways, list_models, title), chosen)
 
 
 def open_sessions(
@@ -367,12 +370,12 @@ def open_first_run(
         app.push_screen(FirstRunScreen(find_ways, save, form), chosen)
 
 
-def open_settings(app: App[Any], settings_model: SettingsModel, search: str = "") -> None:
+def open_settings(app: WorkbenchApp, settings_model: SettingsModel, search: str = "") -> None:
     """Show all settings, or those that contain the words of `search`, unless they are shown already."""
     from workbench.tui.screens.settings import SettingsScreen
 
     if not isinstance(app.screen, SettingsScreen):
-        app.push_screen(SettingsScreen(settings_model, search))
+        app.push_screen(SettingsScreen(settings_model, search, app.models.offer_default))
 
 
 def copy_answer(app: App[Any], state: SessionState, number: str) -> None:

@@ -239,7 +239,7 @@ class Opener:
         from workbench.session.model_keys import SessionModels
 
         settings = replace(self.settings, model=name)
-        SessionModels(settings, dict(os.environ)).open(name).close()
+        SessionModels(settings, dict(os.environ)).open_chosen(name).close()
         return replace(self, settings=settings).session(workspace)
 
     def like(self, start: Path, state: SessionState) -> AppSession:

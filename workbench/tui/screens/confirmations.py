@@ -116,7 +116,7 @@ _KEEP = KeyHint("n", "Keep asking")
 class NeverAskScreen(QuestionScreen[bool]):
     """Asks to confirm the mode that never asks; dismisses with the answer.
 
-    Letters other than `y` and `n`, and a `y` typed too early, go to the prompt and restart the quiet time.
+    Letters other than `y` and `n`, and these if they are typed too early, go to the prompt and restart the quiet time.
     """
 
     DEFAULT_CSS = css_beside(__file__)
@@ -137,8 +137,8 @@ class NeverAskScreen(QuestionScreen[bool]):
 
     def show_keys(self) -> None:
         """Show the active keys."""
-        confirm = KeyHint("y", "Don't ask") if self.quiet.check() else KeyHint("", "y (ready in 0.5s)")
-        self._keys.update(hint_line(self.app, (confirm, _KEEP), max(4, self.size.width - SIDES)))
+        hints = (KeyHint("y", "Don't ask"), _KEEP) if self.quiet.check() else (KeyHint("", "y, n (ready in 0.5s)"),)
+        self._keys.update(hint_line(self.app, hints, max(4, self.size.width - SIDES)))
 
     def on_resize(self) -> None:
         """Adapt the key hints to the width."""
@@ -149,12 +149,10 @@ class NeverAskScreen(QuestionScreen[bool]):
         return False
 
     def on_key(self, event: events.Key) -> None:
-        """Confirm with `y` after the quiet time, refuse with `n` at any time; pass other letters to the prompt."""
+        """Confirm with `y` and refuse with `n` after the quiet time; pass other letters to the prompt."""
         may_answer = self.quiet.accepts(event)
-        if event.key == "n":
-            self.finish(False)
-        elif event.key == "y" and may_answer:
-            self.finish(True)
+        if event.key in ("y", "n") and may_answer:
+            self.finish(event.key == "y")
         elif event.is_printable and event.character:
             self._pass_on(event.character)
         else:

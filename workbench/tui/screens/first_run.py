@@ -218,7 +218,8 @@ class FirstRunScreen(ModalScreen[Way | None]):
             self._fill()
             self._show_note("" if any(way.is_ready for way in ways) else _NOTHING)
 
-    def _fill(self) -> None:
+    def _fill(self, has_more: bool | None = None) -> None:
+        self._has_more = self._has_more if has_more is None else has_more
         offered = [way for way in self._ways if is_offered_first(way) or not self._has_more]
         self._list.show([*offered, *[_MORE] * (len(offered) < len(self._ways)), OTHER, DEMO])
         if self._is_editing and self._opened:
@@ -236,8 +237,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
         if way is DEMO:
             self.dismiss(DEMO)
         elif way is _MORE:
-            self._has_more = False
-            self._fill()
+            self._fill(has_more=False)
         else:
             self._open(way)
 
@@ -284,7 +284,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
             self._waits_for_list = True
             self._form.show_note("● Asking for the models …")
         elif wrong := wrong_way(way):
-            self._form.show_note(f"✗ {wrong}")
+            self._form.show_problem(wrong)
         elif outcome is not None and not outcome.rejects_key:
             self.run_worker(self._use(way, key), exclusive=True)
         else:
@@ -303,10 +303,11 @@ class FirstRunScreen(ModalScreen[Way | None]):
             self.run_worker(self._find(), exclusive=True)
 
     def action_leave(self) -> None:
-        """Close the form if it is open, else the screen."""
-        if not self._is_editing:
+        """Close the form if it is open, else the list of all providers if it is, else the screen."""
+        if not self._is_editing and self._has_more:
             self.dismiss(None)
-            return
+        if not self._is_editing:
+            return self._fill(has_more=True)
         self._early.end()
         self._model_tests.stop()
         self.remove_class("-form")

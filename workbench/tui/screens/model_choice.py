@@ -48,6 +48,7 @@ class ModelChoice(ModalScreen[ModelOffer | None]):
         current: str,
         find_ways: Callable[[], Sequence[Way]] | None,
         list_models: Callable[[Way], Sequence[ModelOffer]],
+        title: str = "Switch model",
     ) -> None:
         """`current` is the session's model; `find_ways` and `list_models` are called in threads, the first unless None.
 
@@ -58,6 +59,7 @@ class ModelChoice(ModalScreen[ModelOffer | None]):
         self._current = current
         self._find_ways = find_ways
         self._list_models = list_models
+        self._title = title
         self._listed: dict[Way, Sequence[ModelOffer]] = {}
         self._rows: list[ModelOffer | None] = []
         """The offer of each row; None for a heading."""
@@ -66,7 +68,7 @@ class ModelChoice(ModalScreen[ModelOffer | None]):
     def compose(self) -> ComposeResult:
         """Yield the filter, the list of models and the note."""
         with DockedPanel(id="models-box"):
-            yield Static(Content.styled("Switch model", "bold"), id="title")
+            yield Static(Content.styled(self._title, "bold"), id="title")
             yield Input(placeholder=_HINT, id="models-filter", compact=True)
             rows = OptionList(id="models-list")
             rows.can_focus = False

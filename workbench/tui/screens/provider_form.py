@@ -94,6 +94,8 @@ class ProviderForm(Vertical):
         self._fitting: Sequence[str] = ()
         self._typed = ""
         self._asked: tuple[str, str] | None = None
+        self._rejected_key: str | None = None
+        """The key, possibly empty, that the note says was rejected; None if it says something else."""
         self._failed: tuple[Way, str] | None = None
         """The contents of the fields whose test failed, with which Enter starts anyway."""
         self.border_subtitle = hint_content(self.app, _KEYS)
@@ -164,11 +166,11 @@ class ProviderForm(Vertical):
         self.screen.set_focus(self._url if not way.provider and not way.api_base else first)
 
     def set_names(self, names: Sequence[str], note: str = "") -> None:
-        """Offer these names; an empty field gets the first of a short list."""
+        """Offer these names; an empty field gets the only one. Several are listed, to choose from."""
         self._names = names[:_MOST_NAMES]
         model = self.query_one(ModelInput)
         model.suggester = SuggestFromList(self._names, case_sensitive=False) if names else None
-        if names and not model.value and (len(names) == 1 or not self._way.provider):
+        if len(names) == 1 and not model.value:
             model.value = names[0]
             model.cursor_position = len(model.value)
         self.query_one("#form-count", Static).update(
@@ -176,6 +178,14 @@ class ProviderForm(Vertical):
         )
         self._typed = model.value
         self._show_fitting(everything=True)
+
+    def show_problem(self, problem: str) -> None:
+        """Show what is wrong with the fields; if only a name is missing, let the user choose one of those offered."""
+        if self._names and not self.way.name:
+            self.screen.set_focus(self.query_one(ModelInput))
+            self.show_note(f"Choose one of {counted(len(self._names), 'model')} with ↑↓, then press Enter")
+        else:
+            self.show_note(f"✗ {problem}")
 
     def show_failure(self, line: str) -> None:
         """Show that the test of the current contents failed; Enter then starts with them anyway."""
@@ -189,6 +199,7 @@ class ProviderForm(Vertical):
 
     def show_note(self, line: str) -> None:
         """Show an outcome."""
+        self._rejected_key = None
         style = {"✓": "$sign-ok", "✗": "$sign-failed", "●": "$sign-running"}.get(line[:1], "$dim")
         self.query_one("#form-note", Static).update(Content.styled(visible(line, lines=False), style))
 
@@ -198,6 +209,7 @@ class ProviderForm(Vertical):
         field.reject()
         self.query_one("#form-key-row").display = True
         self.show_note(line)
+        self._rejected_key = field.key
         self.screen.set_focus(field)
 
     @on(PlainInput.KeyEntered)
@@ -231,6 +243,8 @@ class ProviderForm(Vertical):
         """Report a pasted API key."""
         event.stop()
         self._show_keys()
+        if self.key and self._rejected_key not in (None, self.key):
+            self.show_note("")  # what was said about the rejected one is not about this key
         if event.is_pasted:
             self.post_message(self.Changed())
 

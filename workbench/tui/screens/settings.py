@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events, on
@@ -42,6 +43,7 @@ from workbench.view.wrapping import Line, Piece
 
 if TYPE_CHECKING:
     from workbench.files.toml_edit import KeyPath
+    from workbench.tui.settings.model_offers import ModelOffer
 
 
 class SettingList(GroupedList):
@@ -107,11 +109,19 @@ class SettingsScreen(ModalScreen[None]):
         Binding("down", "rows", "To the rows", show=False, id="settings.rows"),
     ]
 
-    def __init__(self, settings_model: SettingsModel, search: str = "") -> None:
-        """`search` are the words of the filter at the start."""
+    def __init__(
+        self,
+        settings_model: SettingsModel,
+        search: str = "",
+        offer_models: Callable[[str, Callable[[ModelOffer], Awaitable[None]]], None] | None = None,
+    ) -> None:
+        """`search` are the words of the filter at the start. `offer_models` lets the user choose a model other than the
+        given one and passes it to a function; without it, the name of the model is text.
+        """
         super().__init__(id="settings")
         self._settings_model = settings_model
         self._search = search
+        self._offer_models = offer_models
         self._rows: list[SettingRow] = []
         self.confirmation = Confirmation(self.call_after_refresh, time.monotonic)
         self._notice: tuple[KeyPath, str] = ((), "")
@@ -224,6 +234,10 @@ class SettingsScreen(ModalScreen[None]):
             self._show_notice(self._settings_model.check(chosen.row.entry, "-"))
             return
 
+        if chosen.row.entry.path == ("model",) and self._offer_models is not None:
+            self._offer_models(chosen.row.value.text, partial(self._save_model, chosen.row))
+            return
+
         def written(text: str | None) -> None:
             if text is not None:
                 self.run_worker(self._save(chosen.row, text))
@@ -256,6 +270,16 @@ class SettingsScreen(ModalScreen[None]):
             return
         done = "saved" if text else "removed from your file"
         self._show_notice(f"✓ {done}" if row.value.note else f"✓ {done}; takes effect {row.entry.takes_effect}")
+
+    async def _save_model(self, row: SettingRow, offer: ModelOffer) -> None:
+        """Save the model of new sessions; one at a server's URL becomes a saved model."""
+        if offer.way is None:
+            await self._save(row, offer.name)
+            return
+        _, problem = self._settings_model.save_model(offer.way)
+        await self._load()
+        if self.is_attached:
+            self._show_notice(f"✗ {problem}" if problem else f"✓ saved; takes effect {row.entry.takes_effect}")
 
     def _remove(self, row: SettingRow) -> None:
         """Delete a whole saved model on the second press; the first one asks."""

@@ -23,7 +23,10 @@ from workbench.view.approval.trust import TrustQuestion, brings, contents, start
 
 _MOST: Final = 8
 _GAP: Final = 2
-_QUIET: Final = "Yes (ready in 0.5s)"
+_QUIET: Final = "Enter (ready in 0.5s)"
+_TYPED: Final = "Your text is in the prompt"
+_KEYS_AFTER_TEXT: Final = "↑↓ Choose an answer   {trust.no=escape} No"
+_MOVES: Final = frozenset({"up", "down", "home", "end", "pageup", "pagedown"})
 _CHOICES: Final = (
     "No: ignore them in this session",
     "Review them first",
@@ -34,7 +37,8 @@ _CHOICES: Final = (
 class TrustScreen(QuestionScreen[bool]):
     """Asks whether to trust a directory, and dismisses with the answer; text typed meanwhile goes to the prompt.
 
-    "No" is accepted at once, "yes" only from a key or click made after the quiet time of a question.
+    Enter and clicks answer only after the quiet time of a question. After text, which goes to the prompt, Enter was
+    meant to send it, so it answers only once a row was chosen.
     """
 
     DEFAULT_CSS = css_beside(__file__)
@@ -48,7 +52,8 @@ class TrustScreen(QuestionScreen[bool]):
         self.id = "trust"
         self._question = question
         self._typed = typed
-        self._has_moved = False
+        self._has_typed = False
+        """Whether text went to the prompt since a row was chosen."""
 
     def compose(self) -> ComposeResult:
         """Yield the summary of the directory's files and the three answers."""
@@ -73,7 +78,11 @@ class TrustScreen(QuestionScreen[bool]):
     def show_keys(self) -> None:
         """Show the active keys."""
         keys = "↑↓ Move   Enter Choose   {trust.no=escape} No"
-        show_hints(self, *((keys,) if self.quiet.check() else ("", _QUIET)))
+        is_armed = self.quiet.check()
+        if self._has_typed:
+            show_hints(self, _KEYS_AFTER_TEXT, _TYPED)
+        else:
+            show_hints(self, *((keys,) if is_armed else ("", _QUIET)))
 
     def no_answer(self) -> bool:
         """Return False: the directory is not trusted."""
@@ -85,11 +94,10 @@ class TrustScreen(QuestionScreen[bool]):
         if event.is_printable and event.character:
             event.stop()
             self._pass_on(event.character)
-        elif event.key == "enter":
-            if self._has_moved and not may_answer:
-                event.stop()
-        else:
-            self._has_moved = True
+        elif event.key == "enter" and (self._has_typed or not may_answer):
+            event.stop()
+        elif event.key in _MOVES:
+            self._has_typed = False
         self.show_keys()
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
@@ -103,16 +111,18 @@ class TrustScreen(QuestionScreen[bool]):
 
     def _pass_on(self, text: str) -> None:
         self._typed(text)
+        self._has_typed = True
         self.quiet.restart()
+        self.show_keys()
 
     @on(OptionList.OptionSelected)
     def on_chosen(self, chosen: OptionList.OptionSelected) -> None:
-        """Show the files, or dismiss with the chosen answer; "yes" is ignored if it came too early."""
+        """Show the files, or dismiss with the chosen answer unless it came too early."""
         if not self.is_current:
             return  # a second enter, after the one that answered
         if chosen.option_index == 1:
             self._read()
-        elif chosen.option_index == 0 or self.quiet.arming.is_over:
+        elif self.quiet.arming.is_over:
             self.finish(chosen.option_index == 2)
 
     def action_refuse(self) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
 from workbench.config.settings import Profile, Settings
+from workbench.errors import WorkbenchError
 from workbench.tui.settings.providers import Way
 
 SAVED: Final = "Saved"
@@ -63,19 +65,40 @@ def listed_offers(way: Way, settings: Settings) -> Sequence[ModelOffer]:
 
 
 def _own_key(way: Way, settings: Settings) -> str:
-    """Return the key in the variable that a saved model at the same URL names; empty if there is none."""
+    """Return the key that a saved model at the same URL names; empty if there is none that can be read."""
     profiles = [settings.profile(name) for name in settings.models] if way.api_base else []
-    variables = (profile.api_key_env for profile in profiles if profile.api_base == way.api_base)
-    return next((key for name in variables if name and (key := os.environ.get(name))), "")
+    keys = (_named_key(profile) for profile in profiles if profile.api_base == way.api_base)
+    return next(filter(None, keys), "")
 
 
-def with_server_of(ways: Sequence[Way], own: Way) -> list[Way]:
-    """Return the ways, with the server of the session's model `own` first unless it is one of them or the provider."""
-    servers = {way.api_base for way in ways if not way.profile}
-    if not own.provider or not own.api_base or own.api_base in servers:
-        return list(ways)
-    host = own.api_base.partition("://")[2].partition("/")[0]
-    return [Way(own.model, host, own.api_base, title=host, is_ready=True), *ways]
+def _named_key(profile: Profile) -> str:
+    from workbench.session.model_keys import key_in_file, key_in_keyring
+
+    with suppress(WorkbenchError):  # the list is then asked for without a key
+        if profile.api_key_file:
+            return key_in_file(profile.api_key_file, profile.name)
+        if profile.api_key_keyring:
+            return key_in_keyring(profile.api_key_keyring, profile.name)
+    return os.environ.get(profile.api_key_env or "", "")
+
+
+def with_own_servers(ways: Sequence[Way], own: Way, settings: Settings) -> list[Way]:
+    """Return the ways, with the servers of the user's own first unless they are among them: that of the session's model
+    `own`, and those of the saved models.
+    """
+    from workbench.llm.discovery import is_own_domain, provider_of
+
+    listed = {way.api_base for way in ways if not way.profile}
+    saved = [settings.profile(name) for name in settings.models]
+    saved = [each for each in saved if not is_own_domain(each.api_base or "", provider_of(each.model))]
+    models = {own.api_base: own.model} | {each.api_base or "": each.model for each in reversed(saved)}
+    servers = [(base, model) for base, model in models.items() if base and "/" in model and base not in listed]
+    return [*(_server(base, model) for base, model in servers), *ways]
+
+
+def _server(api_base: str, model: str) -> Way:
+    host = api_base.partition("://")[2].partition("/")[0]
+    return Way(model, host, api_base, title=host, is_ready=True)
 
 
 class ListedModels:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from workbench.config.locations import Locations
@@ -125,6 +125,15 @@ def is_offered_first(way: Way) -> bool:
     return way.is_ready or way.provider in _FIRST
 
 
+def without_key_of(rejected: Way, ways: Iterable[Way]) -> list[Way]:
+    """Return the ways; those that would use the rejected key, that of the same provider and URL, are not ready."""
+    account = (rejected.provider, rejected.api_base)
+    return [
+        replace(way, what="this key was rejected", is_ready=False) if (way.provider, way.api_base) == account else way
+        for way in ways
+    ]
+
+
 def way_of(name: str, settings: Settings, api_base: str = "") -> Way:
     """Return the `Way` of the model that a session uses, by its name in the settings, so that its API key can be
     replaced.
@@ -189,6 +198,8 @@ def wrong_way(way: Way) -> str:
     """Return why a model cannot be called under its name; empty if it can."""
     if way.api_base and not re.match(r"https?://[^/\s]", way.api_base):
         return "The URL must start with http:// or https://, such as http://localhost:8000/v1"
+    if way.api_base and not way.name:
+        return "Name one of the server's models, as it calls it: it lists none itself"
     if not way.name or not way.provider or " " in way.model:
         return "Name the model as provider/model, such as openai/gpt-5"
     return ""
@@ -225,9 +236,10 @@ def session_changes(
     if not way.profile and way.api_base == instead_of.api_base and not (way.api_base and instead_of.profile):
         return way.model, {}
     name, changes = profile_changes(way, models)
-    if name not in models and way.api_base and way.api_base == instead_of.api_base:
+    if name not in models and way.api_base:
         # The same server takes the same key, wherever the settings have it.
-        table = models.get(instead_of.profile, {})
+        table = models.get(instead_of.profile, {}) if way.api_base == instead_of.api_base else {}
+        table = table or next((each for each in models.values() if each.get("api_base") == way.api_base), {})
         changes |= {("models", name, source): table[source] for source in _KEY_SOURCES if source in table}
     return name, {path: value for path, value in changes.items() if path != ("model",)}
 

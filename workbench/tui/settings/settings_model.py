@@ -19,7 +19,7 @@ from workbench.config.settings import (
     read_profile,
     written_settings,
 )
-from workbench.errors import UsageError
+from workbench.errors import UsageError, WorkbenchError
 from workbench.tools.trust import refreshed
 from workbench.tui.keys import check_key
 from workbench.tui.settings.entries import (
@@ -33,6 +33,7 @@ from workbench.tui.settings.entries import (
     removed,
     renamed,
 )
+from workbench.tui.settings.model_in_use import InUse, in_use
 from workbench.tui.settings.providers import Way, profile_changes, session_changes
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ class SettingsModel:
         self.settings = settings
         self._valid: Mapping[str, Any] = {}
         self._raw: Mapping[str, Any] = {}
+        self._in_use = InUse()
         self.problems: Sequence[str] = ()
 
     @property
@@ -90,10 +92,15 @@ class SettingsModel:
     def read(self, themes: Sequence[str]) -> list[SettingEntry]:
         """Read the file again and return every row."""
         self._read_file()
+        self._in_use = in_use(self.settings, self._locations, self._env)
         return entries_of(self.settings, themes)
 
     def current(self, entry: SettingEntry) -> CurrentValue:
         """Return the value of a row."""
+        text, source = self._in_use.of_row(entry.name)
+        if text:
+            is_written = self._source(entry)[1]
+            return CurrentValue(_without_password(text), source, is_written, self._in_use.note, is_masked=True)
         if entry.is_secret:
             return CurrentValue("set, not shown" if self.settings.api_key else "not set", *self._source(entry))
         if is_profile(entry.path):
@@ -108,7 +115,7 @@ class SettingsModel:
         """Return why a text is not valid for this row; empty if it can be saved."""
         try:
             self._value(entry, text)
-        except (ValueError, UsageError) as error:
+        except (ValueError, WorkbenchError) as error:
             return str(error)
         return ""
 
@@ -212,17 +219,25 @@ class SettingsModel:
         if not text:
             return self._check_default(entry)
         value = entry.read(text)
-        table, *rest = entry.path
+        self._check_value(entry.path, value, text)
+        return value
+
+    def _check_value(self, path: KeyPath, value: Any, text: str) -> None:
+        """Check a value against the other settings. Raises WorkbenchError."""
+        table, *rest = path
         if table == "models":
             profile = {**self.settings.models[rest[0]], rest[1]: value}
             read_profile(rest[0], profile)
             if problem := fallback_problems({**self.settings.models, rest[0]: profile}).get(rest[0]):
                 raise UsageError(problem)
+        elif table == "model":
+            from workbench.llm.factory import check_provider
+
+            check_provider(self.settings.profile(value), self.settings.models)
         elif table == "keys":
             check_key(rest[0], text, self.settings.keys)
         elif rest:
             check_setting(table, {rest[0]: value})
-        return value
 
     def _check_default(self, entry: SettingEntry) -> None:
         """Check that a saved model is valid without this entry. Raises UsageError."""

@@ -39,6 +39,33 @@ _KEYS: Final[list[BindingType]] = [
     Binding("ctrl+d", "delete_or_quit", "Quit, if the prompt is empty", show=False, id="quit-empty"),
     Binding("ctrl+v", "paste", "Paste an image or text copied here", id="paste", show=False),
 ]
+NO_MATCH: Final = "No earlier message contains these words"
+
+
+class HistorySearch:
+    """Searches the history for the text of a prompt; restores the text from before the search if it is canceled."""
+
+    def __init__(self) -> None:
+        self._before = ("", (0, 0), False)
+
+    def step(self, prompt: Prompt) -> None:
+        """Start the search or, if it has started, choose the next older match; without a match, cancel it."""
+        if not prompt.completer.is_searching:
+            self._before = prompt.text, prompt.cursor_location, prompt.is_foreign
+        if not prompt.completer.search_history(prompt.text):
+            self.close(prompt)
+            prompt.app.notify(NO_MATCH, timeout=3)
+
+    def close(self, prompt: Prompt) -> None:
+        """Close the prompt's list, and cancel the search if there is one."""
+        was_searching = prompt.completer.is_searching
+        prompt.completer.close()
+        if was_searching:
+            text, position, is_foreign = self._before
+            prompt.load_text(text)
+            prompt.is_foreign = is_foreign
+            prompt.move_cursor(position)
+            prompt.completer.close()
 
 
 class ForeignMessages:
@@ -89,7 +116,7 @@ class Prompt(TextArea):
         self.past, self.completer, self.pastes = history, completer, Pastes(directory)
         self._store_image = _stored_image if directory is not None else _refuse_image
         self.leave_upwards: Callable[[], bool] = lambda: False
-        self._foreign = ForeignMessages()
+        self._foreign, self.search = ForeignMessages(), HistorySearch()
 
     def bring(self, text: str) -> None:
         """Insert a server's text before the typed text, and scroll to its beginning."""
@@ -123,6 +150,8 @@ class Prompt(TextArea):
     def action_submit(self) -> None:
         """Insert the row chosen in the list; without one, or if it runs a command, send the text if it is not blank."""
         choice = self.completer.chosen
+        if self.completer.is_searching and choice is None:
+            return self.app.notify(NO_MATCH, timeout=3)
         if choice and not _is_typed(choice, self) and not self._insert_choice(choice, is_sent=choice.runs).runs:
             return
         written, text, is_foreign = self.text, self.pastes.expand(self.text), self.is_foreign
@@ -151,14 +180,12 @@ class Prompt(TextArea):
             self._insert_choice(self.completer.chosen or self.completer.choices[0])
 
     def action_close_list(self) -> None:
-        """Close the list without changing the text."""
-        self.completer.close()
+        """Close the list without changing the text; after a search, the text is the one before it."""
+        self.search.close(self)
 
     def action_search_history(self) -> None:
         """List sent messages that contain the typed words; each further press chooses the next older one."""
-        if not self.completer.search_history(self.text):
-            self.completer.close()
-            self.app.notify("No earlier message contains these words", timeout=3)
+        self.search.step(self)
 
     def action_edit_outside(self) -> None:
         """Edit the text in the user's own editor, with large pastes unfolded."""
@@ -209,8 +236,9 @@ class Prompt(TextArea):
         self.scroll_cursor_visible()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Enable the keys of the list only while it is open."""
-        return self.completer.is_open if action in ("complete", "close_list") else True
+        """Enable the keys of the list only while it is open, and escape also in a search that matches nothing."""
+        is_escape = action == "close_list" and self.completer.is_searching
+        return is_escape or self.completer.is_open if action in ("complete", "close_list") else True
 
     def action_cursor_up(self, select: bool = False) -> None:
         """Move up a row of the list, or a line; in the first line, back in the history."""
@@ -287,6 +315,9 @@ def placeholder(state: SessionState, *, has_model: bool) -> Content:
 
 
 def _is_typed(choice: CompletionRow, prompt: Prompt) -> bool:
+    """Return whether enter sends the text, because it has the choice; a search through the history sends nothing."""
+    if prompt.completer.is_searching:
+        return False
     completion, (row, column) = prompt.completer.request, prompt.cursor_location
     return completion is not None and prompt.document.lines[row][completion.start : column] == choice.insert
 
@@ -318,6 +349,8 @@ def _refuse_image() -> str:
 
 def send_label(prompt: Prompt) -> str:
     """Return what the send key does while the completion list is open."""
+    if prompt.completer.is_searching:
+        return "Copy"
     choice, request = prompt.completer.chosen, prompt.completer.request
     is_command = request is not None and request.kind in ("command", "argument")
     if choice is not None and not choice.runs and not _is_typed(choice, prompt):

@@ -30,7 +30,7 @@ class VimPrompt(Prompt):
 
     async def on_key(self, event: events.Key) -> None:
         """Handle vim's keys; Textual passes all others on to the prompt."""
-        if self.completer.is_open and self.vim.mode == "insert":
+        if (self.completer.is_open or self.completer.is_searching) and self.vim.mode == "insert":
             return
         done = self.vim.press(event.key, event.character, self.text, offset_of(self.text, *self.cursor_location))
         if done is not None:

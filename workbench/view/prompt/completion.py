@@ -188,6 +188,11 @@ class Completer:
         """The selected row, or None."""
         return self.choices[self.at] if self.choices and self.at >= 0 else None
 
+    @property
+    def is_searching(self) -> bool:
+        """Whether the history is searched, even if nothing matches."""
+        return self._searches
+
     def search_history(self, query: str) -> bool:
         """Start searching the history or, if already searching, go to an older entry; return False if there is none."""
         if self._searches and self.is_open:
