@@ -31,9 +31,9 @@ class RunPace(msgspec.Struct, frozen=True):
         """The figures for people, each as one text."""
         parts = [duration(self.passed)]
         if self.per_minute is not None:
-            parts.append(f"{self.per_minute:.1f} a minute")
+            parts.append(f"{self.per_minute:.1f}/min")
         if self.dollars is not None:
-            parts.append(f"{money(self.dollars)} a minute")
+            parts.append(f"{money(self.dollars)}/min")
         if self.remaining is not None:
             parts.append(f"{duration(self.remaining[0])} to {duration(self.remaining[1])} left")
         return parts

@@ -350,7 +350,7 @@ def _refuse_image() -> str:
 def send_label(prompt: Prompt) -> str:
     """Return what the send key does while the completion list is open."""
     if prompt.completer.is_searching:
-        return "Copy"
+        return "Insert"
     choice, request = prompt.completer.chosen, prompt.completer.request
     is_command = request is not None and request.kind in ("command", "argument")
     if choice is not None and not choice.runs and not _is_typed(choice, prompt):
