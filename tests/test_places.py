@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 from tests.comparable_events import comparable
-from tests.containers.conftest import podman, user
+from tests.containers.conftest import engine, podman, user
 from tests.containers.images import WITH_BASH
 from tests.plain.test_plain import log
 from tests.remote.conftest import far
@@ -19,7 +19,7 @@ from tests.sandbox import Sandbox, bash, finish
 from tests.system_packages import found_or_installed
 from tests.terminal.terminal import Terminal
 
-__all__ = ["far", "podman", "user"]
+__all__ = ["engine", "far", "podman", "user"]
 """The fixtures of these places."""
 pytestmark = [
     pytest.mark.confined,

@@ -380,7 +380,7 @@ def plan_then_run(day: Day) -> None:
     day.sees("Keep planning")
     assert not (day.project / "all.py").exists()
     day.hands.press("y")
-    day.waits_for_keys("y Approve   n Reject")  # the edit's question; that of the plan has another key after y
+    day.waits_for_keys("y Approve  n Reject")  # the edit's question; that of the plan has another key after y
 
 
 def reject_with_a_reason(day: Day) -> None:

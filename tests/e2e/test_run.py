@@ -89,7 +89,7 @@ def test_token_limit_exits_with_code_4_and_says_how_to_continue(sandbox: Sandbox
     done = sandbox.agent("run", "go on", "--model", model, "--mode", "never", "--token-limit", "1")
     assert done.returncode == 4, done.stderr
     assert "token_limit 1" in done.stderr
-    assert "send a message to continue" in done.stderr
+    assert "Send a message to continue" in done.stderr
     assert "ohw resume" in done.stderr
 
 

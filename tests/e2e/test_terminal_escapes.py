@@ -133,7 +133,7 @@ def show_questions(terminal: Terminal) -> None:
         terminal.wait_for(mark)
     terminal.press("y")
     terminal.wait_for("▌ $ " + safe("echo 'danger"))  # beside the bar of its panel
-    asked = re.compile(r"▲ HIGH(?:.*\n){1,30}.*y Approve   n Reject")  # its own keys, none of the question before
+    asked = re.compile(r"▲ HIGH(?:.*\n){1,30}.*y Approve +n Reject")  # its own keys, none of the question before
     terminal.wait_until(asked.search, "the second question to take keys")
     terminal.press("n")
     terminal.wait_for("Reason for the agent")

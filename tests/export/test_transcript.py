@@ -137,7 +137,7 @@ def test_form_of_an_answer_with_a_link_stays():
     document = "\n".join(markdown_of(Script().start().user("go").answer(ANSWER).state()))
     for line in ("## What I found", "| `a[0].py` | **12** |", "rows = [link](call) < 3", "- `x[0](y)` stays"):
         assert f"> {line}" in document
-    assert r"> See \[the docs\](https://example.org) and \<b>this\</b>:" in document
+    assert r"> See \[the docs\](https://example.org) and \<b\>this\</b\>:" in document
 
 
 @given(

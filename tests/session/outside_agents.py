@@ -87,6 +87,10 @@ class OutsidePlace(Place):
             step.event.action_id, lambda question, name: question.decide(name, verdict, fingerprint=print_)
         )
 
+    def has_recorded(self, text: str) -> bool:
+        """Return whether the log has an event with the text."""
+        return any(text in str(event) for event in tuple(self.events))
+
     def said(self, key: str) -> list[Any]:
         """Return what the agent got, of one kind."""
         lines = self.heard_file.read_text().splitlines() if self.heard_file.exists() else []

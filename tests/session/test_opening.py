@@ -190,7 +190,7 @@ def test_models_address_written_by_another_process_is_never_used(where, tmp_path
     path = write_session(where, tmp_path, UserMessage(text="go"), model="local/a", api_base="http://[::1]:1")
     forge(path, {"signed": "SELECT 1", "unsigned": "DELETE FROM signatures"}.get(way, CHANGES_ADDRESS))
     flags = ("model",) if way == "chosen" else ()
-    settings = Settings(model="far/b", from_flags=flags)
+    settings = Settings(model="groq/b", from_flags=flags)
     for _ in range(2):
         again = open_session(where, settings, NAME, on_event=lambda event: None, on_live=lambda event: None)
         again.close()
@@ -199,7 +199,7 @@ def test_models_address_written_by_another_process_is_never_used(where, tmp_path
         assert set(asked) == {("local/a", "http://[::1]:1")}
         assert "not written by ohw" not in " ".join(again.notices)
     else:
-        assert set(asked) == {("far/b" if way == "chosen" else "none", None)}
+        assert set(asked) == {("groq/b" if way == "chosen" else "none", None)}
 
 
 CHANGES_ADDRESS = "UPDATE events SET json = replace(json, '[::1]:1', 'evil.example')"

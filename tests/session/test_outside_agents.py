@@ -114,6 +114,7 @@ def every_step(directory: Path, agent: str) -> tuple[list[Any], list[Any]]:
     place.answer(question, "approved")
     place.answer(place.next_question(question), "rejected")
     wait_for(lambda: len(place.said("answer")) == 2, "the end of all steps but one")
+    wait_for(lambda: place.has_recorded("without an option to allow it"), "the record of the refusal")
     place.opened.session.interrupt()
     place.join()
     place.close()

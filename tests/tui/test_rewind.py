@@ -208,7 +208,7 @@ async def test_redo_shows_a_preview_if_it_would_undo_what_came_after(goes_on, di
             *(ev.UserMessage(text="one"), ev.RunEnded(reason="finished"), ev.Rewound(target=1)),
             *([ev.UserMessage(text="two"), ev.RunEnded(reason="finished")] if goes_on else []),
         )
-    monkeypatch.setattr("workbench.session.session_names.session_path", lambda *names: tmp_path / "one.ohw")
+    monkeypatch.setattr("workbench.view.app_session.AppSession.file_of", lambda *names: tmp_path / "one.ohw")
     events = two_turns().events
     client, app = app_with(events, directory, "ohw-dark")
     async with app.run_test(size=(100, 30)) as pilot:

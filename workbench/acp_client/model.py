@@ -211,7 +211,7 @@ class AgentModel:
         if not request.can_be_granted:
             request.refuse(_NO_OPTION)
             call.was_proposed = call.was_refused = True
-            refused = AgentCall(call.id, call.name, "failed", _NO_OPTION)
+            refused = AgentCall(call.id, call.name, status="failed", text=_NO_OPTION)
             return self._report(refused)
         call.was_proposed, call.was_refused = True, False
         return self._run.propose(*action_for(call, self._run.workspace), request)

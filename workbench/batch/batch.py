@@ -80,7 +80,8 @@ class BatchRun:
         self._fetcher = ResultFetcher(cluster, context, directory.path)
         self._progress = RunProgress(directory, cluster, context)
         self._ended: queue.SimpleQueue[_Ended] = queue.SimpleQueue()
-        self._is_stopped = threading.Event()
+        self._is_stopped, self._is_interrupted = threading.Event(), threading.Event()
+        self._has_ended_attempts = False
         self.running: dict[str, RunningAttempt] = {}
         """The attempts that were handed out, by their keys."""
         self.cost = earlier_cost
@@ -101,6 +102,9 @@ class BatchRun:
         waiting = deque(attempts)
         ended: Sequence[_Ended] = ()
         while waiting or self.running:
+            if self._is_interrupted.is_set() and not self._has_ended_attempts:
+                self._has_ended_attempts = True
+                self._cluster.end_attempts(self._name)
             self._progress.refresh(self.running, at_once=self._max_cost > 0)
             if self._max_cost:  # whether more may start depends on what the ended ones have cost
                 self._collect(ended, results, on_outcome)
@@ -153,9 +157,13 @@ class BatchRun:
         self._is_stopped.set()
 
     def interrupt(self) -> None:
-        """Start no more attempts, and interrupt those that run; `--resume` starts them again."""
+        """Start no more attempts, and interrupt those that run; `--resume` starts them again.
+
+        A signal handler calls this, so it must not wait: whatever the main thread waits for may hold a lock. The loop
+        of the run passes it on to the workers.
+        """
+        self._is_interrupted.set()
         self._is_stopped.set()
-        self._cluster.end_attempts(self._name)
 
     @property
     def _is_too_expensive(self) -> bool:

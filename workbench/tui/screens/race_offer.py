@@ -12,6 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
+from workbench.tui.key_names import key_of
 from workbench.tui.screens.question_base import QuestionScreen
 from workbench.tui.widgets.dock import SIDES, DockedPanel, hint_line
 from workbench.tui.widgets.strips import as_content, css_beside, update_content
@@ -50,7 +51,11 @@ class RaceOfferScreen(QuestionScreen[RaceAnswer]):
         hints = [KeyHint(key, words) for key, (_, words) in self._possible.items()]
         if not self.quiet.check():
             hints = [KeyHint("", f"{', '.join(self._possible)} (ready in 0.5s)")]
-        line = hint_line(self.app, (*hints, KeyHint("Esc", "Not now")), max(4, self.size.width - SIDES))
+        line = hint_line(
+            self.app,
+            (*hints, KeyHint(key_of(self.app, "race-offer.no", "escape"), "Not now")),
+            max(4, self.size.width - SIDES),
+        )
         update_content(self._keys, line)
 
     def on_resize(self) -> None:

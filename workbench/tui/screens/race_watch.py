@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Final
-
-from textual.binding import Binding, BindingType
+from typing import TYPE_CHECKING, Final
 
 from workbench.batch.race import Race
 from workbench.batch.watched_run import WatchedRun
@@ -24,16 +22,15 @@ class RaceWatchScreen(WatchScreen):
     """Follows a race; `q` closes only the screen, as Esc does once nothing is filtered."""
 
     close_name = "Close"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("q", "close", "Close", id="watch.close")]
 
     async def action_back(self) -> None:
         """Show all tasks again, or close the screen if they are shown."""
         if self.has_filter:
             await super().action_back()
         else:
-            self.action_close()
+            await self.action_close()
 
-    def action_close(self) -> None:
+    async def action_close(self) -> None:
         """Close the screen."""
         self.dismiss(None)
 

@@ -14,9 +14,10 @@ from workbench.view.state import SessionState
 from workbench.view.transcript.transcript import Detail, TranscriptEntry, entries, facts, title_of
 
 _READER = MarkdownIt("commonmark").enable("table")
+_READER.validateLink = lambda url: True  # type: ignore[method-assign]  # other readers may take any URL for a link
 _ACTIVE = frozenset({"html_block", "html_inline", "image", "link_open"})
-_BRACKET = lazy_pattern(r"(?<!\\)((?:\\\\)*)([\[\]<])")
-"""A bracket that is not escaped, after the escaped backslashes before it."""
+_BRACKET = lazy_pattern(r"(?<!\\)((?:\\\\)*)([\[\]<]|(?<=[^\s>\\])>)")
+"""A bracket that is not escaped, after the escaped backslashes before it; `>` that begins a quotation is none."""
 _LINK = lazy_pattern(r"(?<!\\)(?:\\\\)*\](?=[(:])")
 _CODE_SPAN = lazy_pattern(r"(?<![\\`])(`+)(?!`)[^\n]*?(?<!`)\1(?!`)")
 """Code within one line; code that continues on another one is treated as text."""

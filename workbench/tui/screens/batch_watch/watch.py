@@ -145,7 +145,7 @@ class WatchScreen(LowLatencyScreen):
         Binding("p", "plots", "Plots of cost and solved tasks", id="watch.plots"),
         Binding("r", "report", "Report", id="watch.report"),
         Binding("escape", "back", "Show all", show=False, id="watch.back"),
-        Binding("q", "app.quit", "Quit", id="watch.close"),
+        Binding("q", "close", "Quit", id="watch.close"),
     ]
 
     def __init__(self, run: WatchedRun, position: WatchPosition, open_session: Callable[[OpenedAttempt], None]) -> None:
@@ -300,6 +300,10 @@ class WatchScreen(LowLatencyScreen):
         self._words.value = ""
         self._close_line()
         await self._show_rows()
+
+    async def action_close(self) -> None:
+        """Quit the app, which shows nothing else."""
+        await self.app.action_quit()
 
     @property
     def has_filter(self) -> bool:
