@@ -64,6 +64,8 @@ class AttemptRun:
             return False
         if session.phase == "deciding":
             return self._wait.for_answer(_question(session))
+        if not session.ended and session.phase != "idle":
+            return True  # the user has answered since the last step
         # The user may say what to do instead of what was stopped.
         return session.ended == "interrupted" and self._wait.for_message()
 

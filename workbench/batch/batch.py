@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import queue
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -80,7 +79,7 @@ class BatchRun:
         self._fetcher = ResultFetcher(cluster, context, directory.path)
         self._progress = RunProgress(directory, cluster, context)
         self._ended: queue.SimpleQueue[_Ended] = queue.SimpleQueue()
-        self._is_stopped, self._is_interrupted = threading.Event(), threading.Event()
+        self._is_stopped = self._is_interrupted = False
         self._has_ended_attempts = False
         self.running: dict[str, RunningAttempt] = {}
         """The attempts that were handed out, by their keys."""
@@ -102,7 +101,7 @@ class BatchRun:
         waiting = deque(attempts)
         ended: Sequence[_Ended] = ()
         while waiting or self.running:
-            if self._is_interrupted.is_set() and not self._has_ended_attempts:
+            if self._is_interrupted and not self._has_ended_attempts:
                 self._has_ended_attempts = True
                 self._cluster.end_attempts(self._name)
             self._progress.refresh(self.running, at_once=self._max_cost > 0)
@@ -111,7 +110,7 @@ class BatchRun:
                 ended = ()
             # Before reports are fetched and stored, so that no worker waits for that.
             self._start_some(waiting, results, len(ended))
-            if not self.running and (self._is_stopped.is_set() or self._is_too_expensive):
+            if not self.running and (self._is_stopped or self._is_too_expensive):
                 break
             self._collect(ended, results, on_outcome)
             ended = self._next_ended() if waiting or self.running else ()
@@ -154,16 +153,16 @@ class BatchRun:
 
     def stop(self) -> None:
         """Start no more attempts; those that run are finished."""
-        self._is_stopped.set()
+        self._is_stopped = True
 
     def interrupt(self) -> None:
         """Start no more attempts, and interrupt those that run; `--resume` starts them again.
 
-        A signal handler calls this, so it must not wait: whatever the main thread waits for may hold a lock. The loop
-        of the run passes it on to the workers.
+        Signal handlers call this and `stop`, perhaps one within the other, so neither may take a lock, not even that
+        of an event. The loop of the run passes the interrupt on to the workers.
         """
-        self._is_interrupted.set()
-        self._is_stopped.set()
+        self._is_interrupted = True
+        self._is_stopped = True
 
     @property
     def _is_too_expensive(self) -> bool:
@@ -185,7 +184,7 @@ class BatchRun:
             self._start(attempts)
 
     def _may_start(self, ended: int) -> bool:
-        if self._is_stopped.is_set() or self._is_too_expensive:
+        if self._is_stopped or self._is_too_expensive:
             return False
         now = time.monotonic()
         if now - self._counted > _POLL:
@@ -239,7 +238,7 @@ class BatchRun:
 
     def _sent(self, attempt: TaskAttempt, sent: SentArchive) -> AttemptOutcome | None:
         """Hand out an attempt again whose worker has got the workspace; return its outcome if that was not possible."""
-        if sent.problem or self._is_stopped.is_set():
+        if sent.problem or self._is_stopped:
             return AttemptOutcome(*attempt.names, "workspace" if sent.problem else "interrupted", sent.problem)
         self._start({self._register(attempt): attempt}, sent.worker)
         return None
