@@ -133,7 +133,7 @@ class HelpScreen(ModalScreen[None]):
                     yield Markdown("")
 
     def on_resize(self) -> None:
-        """Give the text the whole width if there is little; the keys of the topics work all the same."""
+        """Give the text the whole width if there is little; the keys of the topics still work."""
         self.query_one("#help-topics").display = self.size.width >= _WITH_TOPICS
 
     def _topics(self, query: str) -> Iterator[Option]:
