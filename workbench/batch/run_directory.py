@@ -21,6 +21,7 @@ from workbench.batch.task_files import decoded, encoded
 from workbench.errors import UsageError, WorkbenchError
 from workbench.files.state_files import replace_file
 from workbench.session.session_names import SUFFIX
+from workbench.session.storage.lock import is_locked
 from workbench.text import visible_path
 
 T = TypeVar("T")
@@ -175,20 +176,3 @@ class RunDirectory:
     def close(self) -> None:
         """Release the directory; may be called twice."""
         self._lock.close()
-
-
-def is_locked(path: Path) -> bool:
-    """Return whether a process has locked a file; it may have to wait for the moment that this takes."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    finally:
-        os.close(descriptor)
-    return False

@@ -19,9 +19,10 @@ from workbench.batch.attempt_states import PENDING, RUNNING, WAITING
 from workbench.batch.elsewhere import ElsewhereList
 from workbench.batch.pace import RunPace, dollars_a_minute, pace_of
 from workbench.batch.results import ResultsReader
-from workbench.batch.run_directory import RunDirectory, RunOptions, is_locked
+from workbench.batch.run_directory import RunDirectory, RunOptions
 from workbench.batch.task import TaskSpec
 from workbench.session.session_names import SUFFIX
+from workbench.session.storage.lock import is_locked
 
 _MOST_TIMED: Final = 2_000
 """The latest attempts by which the remaining time is estimated."""

@@ -67,17 +67,24 @@ def lock_path(session: Path) -> Path:
 def holder(session: Path) -> int | None:
     """Return the pid of the process that holds the session (0 if unknown), or None if it is free."""
     path = lock_path(session)
+    return _read_pid(path) if is_locked(path) else None
+
+
+def is_locked(path: Path) -> bool:
+    """Return whether a process has locked a file; it may have to wait for the moment that this takes."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
-        return None
+        return False
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return _read_pid(path)
+    except BlockingIOError:
+        return True
+    except OSError:  # without locks, no process can have one
+        return False
     finally:
         os.close(descriptor)
-    return None
+    return False
 
 
 def _name_holder(descriptor: int) -> None:
