@@ -148,8 +148,10 @@ async def test_answer_that_is_none_of_the_options_saves_nothing(sandbox: Sandbox
     assert "1\tone" in results(sandbox)[0]
 
 
-async def test_cancelled_prompt_ends_the_question(sandbox: Sandbox, file: Path):
-    model = sandbox.script(VIEW, finish())
+@pytest.mark.parametrize("is_sub_agent", [False, True], ids=["agent", "sub-agent"])
+async def test_cancelled_prompt_ends_the_question(sandbox: Sandbox, file: Path, *, is_sub_agent: bool):
+    agents = {"reader": [view(file), finish()]}
+    model = delegating(sandbox.home / "script.toml", agents) if is_sub_agent else sandbox.script(VIEW, finish())
     async with editor(sandbox, "--model", model, answers=(never,), buffers={str(file): "typed\n"}) as ide:
         session = await ide.new(sandbox)
         prompt = asyncio.create_task(ide.prompt(session, "go"))
@@ -231,15 +233,3 @@ async def test_sub_agents_that_use_files_at_once_ask_about_one_after_the_other(s
         ]
     assert [path.read_text() for path in paths] == ["typed a.txt\n", "typed b.txt\n"]
     assert asked_at_once == [1, 1]
-
-
-async def test_question_for_an_interrupted_sub_agent_is_withdrawn(sandbox: Sandbox, file: Path):
-    model = delegating(sandbox.home / "script.toml", {"reader": [view(file), finish()]})
-    async with editor(sandbox, "--model", model, answers=(never,), buffers={str(file): "typed\n"}) as ide:
-        session = await ide.new(sandbox)
-        prompt = asyncio.create_task(ide.prompt(session, "go"))
-        await until(lambda: ide.editor.asked, "the question")
-        await ide.agent.cancel(session_id=session)
-        assert await prompt == "cancelled"
-        assert ide.editor.calls()[UNSAVED]["status"] == "failed"
-    assert file.read_text() == "one\ntwo\n"

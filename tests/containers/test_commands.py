@@ -95,7 +95,8 @@ def test_no_command_can_pretend_to_have_ended(shell: BashTool):
 )
 def test_a_new_shell_leaves_nothing_of_the_old_one_running(shell: BashTool, command: str):
     bash(shell, command)
-    assert "sleep 1234" in bash(shell, "ps").output
+    # A process has no command line between its fork and the first instruction of its program.
+    wait_for(lambda: "sleep 1234" in bash(shell, "ps").output, "the sleep")
     bash(shell, "", reset=True)
     assert "sleep 1234" not in bash(shell, "ps").output
 
@@ -310,7 +311,7 @@ def test_a_shell_ends_with_its_record_so_that_the_end_of_the_container_waits_for
     for shell in shell_in(container, user):
         bash(shell, "env -i sleep 1234 &")
         assert engine(*records) == "1"
-        assert "sleep 1234" in engine("exec", name, "ps")
+        wait_for(lambda: "sleep 1234" in engine("exec", name, "ps"), "the sleep")
     assert engine(*records) == "0"
     assert "sleep 1234" not in engine("exec", name, "ps")
 
