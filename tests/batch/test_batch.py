@@ -46,6 +46,8 @@ from workbench.batch.worker import run_attempt
 pytestmark = pytest.mark.timeout(400)
 INTRUDER = "from distributed import Client; Client('tcp://127.0.0.1:{}', timeout=3).scheduler_info()"
 KEY = "sk-of-a-batch-8f2b6c1d9e"
+_STARTING = 100.0
+"""How long the first attempts may take: each worker imports everything first, on a machine that may be busy."""
 SLOW = {"tool": "execute_bash", "risk": "LOW", "arguments": {"command": "sleep 300", "timeout": 280}}
 
 
@@ -109,7 +111,7 @@ def test_ctrl_c_lets_what_runs_end_and_stores_it(sandbox: Sandbox):
     tasks = write_tasks(sandbox, *(task(number, mode="high") for number in range(2)))
     arguments = (tasks, "-o", "run", "--model", sandbox.script(slow, FINISH), "--max-parallel", "1")
     with start_batch(sandbox, *arguments) as client:
-        wait_for(lambda: _running(sandbox, "sleep 4.5"), "the command to run")
+        wait_for(lambda: _running(sandbox, "sleep 4.5"), "the command to run", _STARTING)
         press_ctrl_c(client)
         wait_for(lambda: "no more attempts" in _line(client), "the answer")
         assert client.wait(60) == 130
@@ -121,7 +123,7 @@ def test_first_interrupt_finishes_what_runs_and_the_second_ends_it(sandbox: Sand
     slow = sandbox.script(SLOW, FINISH)
     tasks = write_tasks(sandbox, *(task(number, mode="high") for number in range(4)))
     with start_batch(sandbox, tasks, "-o", "run", "--model", slow, "--max-parallel", "2") as client:
-        wait_for(lambda: _running(sandbox, "sleep 300"), "the commands to run")
+        wait_for(lambda: _running(sandbox, "sleep 300"), "the commands to run", _STARTING)
         press_ctrl_c(client)
         wait_for(lambda: "no more attempts" in _line(client), "the answer to the first")
         assert client.poll() is None
@@ -142,7 +144,7 @@ def test_attempts_of_a_killed_client_end_and_leave_their_workers_to_others(sandb
     with dask_cluster(sandbox, tmp_path, 1) as cluster:
         run = ["-o", "run", "--model", slow, "--scheduler", cluster.url]
         with start_batch(sandbox, write_tasks(sandbox, task(1, mode="high")), *run) as client:
-            wait_for(lambda: _running(sandbox, "sleep 300"), "the command to run")
+            wait_for(lambda: _running(sandbox, "sleep 300"), "the command to run", _STARTING)
             client.kill()
         wait_for(lambda: not _running(sandbox, "sleep 300"), "the attempt to end")
         assert sandbox.script(WRITE, FINISH) == slow  # the same file, with other turns
@@ -158,7 +160,7 @@ def test_attempts_end_with_the_scheduler(sandbox: Sandbox, tmp_path: Path):
     with dask_cluster(sandbox, tmp_path, 1) as cluster:
         run = ["-o", "run", "--model", slow, "--scheduler", cluster.url]
         with start_batch(sandbox, write_tasks(sandbox, task(1, mode="high")), *run) as client:
-            wait_for(lambda: _running(sandbox, "sleep 300"), "the command to run")
+            wait_for(lambda: _running(sandbox, "sleep 300"), "the command to run", _STARTING)
             cluster.scheduler.kill()
             wait_for(lambda: not _running(sandbox, "sleep 300"), "the attempt to end")
             assert "continue with --resume" in client.communicate(timeout=100)[1]
@@ -218,7 +220,7 @@ def test_what_running_attempts_have_spent_counts_for_the_cost_of_the_run(sandbox
         return next(filter(None, map(read_progress, run.glob("attempts/t0-*"))), None)
 
     def wait_for_first(moment: str) -> None:
-        wait_for(lambda: moment != "asked" or progress(), "the first attempt to spend something")
+        wait_for(lambda: moment != "asked" or progress(), "the first attempt to spend something", _STARTING)
 
     waits = bash(f"until [ -e {go} ]; do sleep 0.1; done")
     with (
@@ -233,7 +235,7 @@ def test_what_running_attempts_have_spent_counts_for_the_cost_of_the_run(sandbox
         rows = [task(0, check="", model="dear", mode="high"), *(task(n, check="", model="cheap") for n in range(1, 5))]
         options = ["--model", "cheap", "--max-parallel", "2", "--max-cost", "0.15"]
         with start_batch(sandbox, write_tasks(sandbox, *rows), "-o", "run", *options) as client:
-            wait_for(lambda: "t1" in outcomes(sandbox), "the second attempt")
+            wait_for(lambda: "t1" in outcomes(sandbox), "the second attempt", _STARTING)
             spent = wait_for(lambda: (now := progress()) and now.activity and now, "the command")
             assert (spent.steps, round(spent.cost, 2), spent.input, spent.activity) == (1, 0.2, 100, "Run until")
             view = WatchedRun(RunDirectory(run)).read()
@@ -356,7 +358,7 @@ def test_worker_without_the_directory_returns_its_files(local_sandbox: Sandbox, 
 def test_no_other_process_can_connect_to_the_workers_on_this_machine(sandbox: Sandbox):
     tasks = write_tasks(sandbox, task(1, mode="high"))
     with start_batch(sandbox, tasks, "-o", "run", "--model", sandbox.script(SLOW, FINISH)) as client:
-        wait_for(lambda: _running(sandbox, "sleep 300"), "the command to run")
+        wait_for(lambda: _running(sandbox, "sleep 300"), "the command to run", _STARTING)
         processes = (psutil.Process(client.pid), *psutil.Process(client.pid).children(recursive=True))
         listening = [each for process in processes for each in _listening(process)]
         assert {each.ip for each in listening} == {"127.0.0.1"}
