@@ -272,14 +272,15 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_a_million_bytes_take_no_second(local_sandbox: User, text: str):
+def test_a_million_bytes_take_time_proportional_to_their_length(local_sandbox: User, text: str):
     write(local_sandbox, text)
     start = time.process_time()
     files = files_of_project(OWN, local_sandbox.project)
     assert trust_question(local_sandbox.locations, local_sandbox.project, (), set(), files) is not None
     with pytest.raises(UsageError):
         read(local_sandbox, text)
-    assert time.process_time() - start < 1
+    # That is half a second at most on an idle machine, and hours if the time grew with the square of the length.
+    assert time.process_time() - start < 5
 
 
 def as_endless_device(file: Path) -> None:
