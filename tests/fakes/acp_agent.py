@@ -14,6 +14,7 @@ import asyncio
 import itertools
 import json
 import os
+import signal
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -59,6 +60,7 @@ class ScriptedAgent:
         self._go = script.with_name("go")
         self._key = os.environ.get("SIGN_IN_WITH", "")
         self.is_signed_in = not self._key
+        self.outlives = False
 
     def note(self, **what: Any) -> None:
         """Append what the agent got to its file."""
@@ -171,9 +173,16 @@ class ScriptedAgent:
     async def _exit(self, session: str, code: int) -> None:
         os._exit(code)
 
-    async def _until_canceled(self, session: str, reacts: bool) -> str:
-        await (self._canceled if reacts else asyncio.Event()).wait()
+    async def _until_canceled(self, session: str, reacts: bool | float) -> str:
+        """Wait until the turn is canceled, and then as many seconds as `reacts` says; for ever if it is False."""
+        await (asyncio.Event() if reacts is False else self._canceled).wait()
+        await asyncio.sleep(0 if reacts is True else reacts)
         return "cancelled"
+
+    async def _outlive(self, session: str, _: bool) -> None:
+        """Ignore signals and the end of the input from here on."""
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        self.outlives = True
 
     async def _stop(self, session: str, reason: str) -> str:
         return reason
@@ -258,6 +267,8 @@ async def main(script: Path) -> None:
     agent = ScriptedAgent(script)
     agent.client = client = LinesClient(agent)
     await client.serve()
+    if agent.outlives:
+        await asyncio.Event().wait()
 
 
 if __name__ == "__main__":

@@ -100,9 +100,8 @@ class OutsidePlace(Place):
     def result(self) -> tuple[str, bool]:
         """The result of the call that delegated, and whether it is an error."""
         self.join()
-        (text, *_) = self.results()
         observed = next(event for event in self.log() if isinstance(event, ActionObserved))
-        return text, observed.observation["is_error"]
+        return observed.observation["content"][0]["text"], observed.observation["is_error"]
 
     def steps(self, kind: str, tool: str = "") -> list[Any]:
         """Return the steps of the sub-agent on the timeline, of one kind, and of actions of one tool."""

@@ -20,6 +20,7 @@ from workbench.acp_client import program
 from workbench.agent.agent_kinds import AgentProgram, agent_kinds
 from workbench.config.settings import Settings
 from workbench.protocol.events import (
+    ActionAbandoned,
     ActionDecided,
     ActionObserved,
     ActionProposed,
@@ -469,25 +470,38 @@ def test_plan_mode_starts_no_program_that_nothing_holds(place):
     assert place.said("initialize") == []
 
 
-def test_interrupt_cancels_the_turn_and_ends_the_program(place):
-    place.play([{"say": "I begin."}, {"until_canceled": True}])
+ENDS: dict[str, list[dict[str, Any]]] = {
+    "reacts at once": [{"until_canceled": True}],
+    "reacts after a while": [{"until_canceled": 2.5}],
+    "never reacts": [{"until_canceled": False}],
+    "ignores signals and the end of its input": [{"outlive": True}, {"until_canceled": False}],
+    "is in a call": [{"call": {"toolCallId": "c1", "title": "Build"}}, {"until_canceled": False}],
+}
+
+
+@pytest.mark.parametrize("steps", ENDS.values(), ids=ENDS)
+def test_stopped_program_is_ended_with_its_children_and_the_call_says_that_it_was_stopped(place, steps):
+    child = place.directory / "pid"
+    place.play([{"say": "I begin."}, {"shell": "sleep 300 & echo $! > pid.new; mv pid.new pid"}, *steps])
     place.approve_start()
-    wait_for(lambda: place.said("prompt"), "the prompt")
-    (agent,) = programs()
+    wait_for(child.exists, "its child")
     place.opened.session.interrupt()
-    place.join()
+    text, is_error = place.result
+    assert (text, is_error) == ("The sub-agent was stopped. The last it said: I begin.", True)
     assert place.said("cancel") == ["one"]
-    wait_for(lambda: not agent.is_running(), "the end of the program")
+    assert programs() == []
+    assert not psutil.pid_exists(int(child.read_text()))
+    assert [event for event in place.log() if isinstance(event, ActionAbandoned)] == []
+    assert place.opened.session.ended == "interrupted"
 
 
-def test_program_that_ignores_the_interrupt_is_ended_with_its_children(place):
-    place.play([{"shell": "sleep 100 & echo $! > pid"}, {"until_canceled": False}])
-    place.approve_start()
-    child = int(wait_for(lambda: (place.directory / "pid").exists() and (place.directory / "pid").read_text(), "it"))
+def test_program_that_is_stopped_while_it_starts_is_ended(place):
+    words = [sys.executable, "-c", "import time; open('began', 'w').close(); time.sleep(300)"]
+    place.run_program(*words, mode="never")
+    wait_for((place.directory / "began").exists, "its start")
     place.opened.session.interrupt()
-    place.join()
-    place.opened.close()
-    assert wait_for(lambda: not psutil.pid_exists(child), "the end of its child")
+    text, _ = place.result
+    assert text == "The sub-agent was stopped."
 
 
 def test_program_that_ends_in_the_middle_of_a_question_withdraws_it(place):

@@ -307,6 +307,15 @@ def test_interrupt_ends_a_working_sub_agent(place):
     assert place.opened.delegates.waiting == []
 
 
+def test_stopped_sub_agent_is_reported_as_stopped_although_its_command_ignores_that(place):
+    place.start({"writer": [bash("trap '' INT; touch began; while :; do sleep 0.1; done"), finish("Never.")]})
+    wait_for((place.directory / "began").exists, "the command to run")
+    place.opened.session.interrupt()
+    place.join()
+    (observed,) = [event.observation for event in place.log() if isinstance(event, ActionObserved)]
+    assert observed["content"][0]["text"] == "The sub-agent was stopped."
+
+
 def test_interrupt_ends_a_waiting_sub_agent(place):
     place.start({"writer": [bash("touch one", risk="HIGH"), finish("Never.")]}, mode="medium")
     wait_for(question(place), "the question")

@@ -7,7 +7,7 @@ to `inbox`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Coroutine, Sequence, Set
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from typing import Any, Final, cast
@@ -99,7 +99,7 @@ class AgentLink:
         self._owner: asyncio.Task[None] | None = None
         self._leave: asyncio.Event | None = None
         self._starting: Future[str] | None = None
-        self._turn: asyncio.Task[None] | None = None
+        self._turn: _Turn | None = None
         self._connection: ClientSideConnection | None = None
         self._session = ""
 
@@ -253,7 +253,7 @@ class AgentLink:
         return sandbox.explained(with_stderr(f"{why}{noise}", tail), tail)
 
     def _begin_turn(self, text: str) -> None:
-        self._turn = asyncio.create_task(self._prompted(text))
+        self._turn = _Turn(self._prompted(text))
 
     async def _prompted(self, text: str) -> None:
         assert self._connection is not None
@@ -273,13 +273,13 @@ class AgentLink:
     def _cancel(self) -> None:
         for request in tuple(self._requests):
             request.cancel()
-        if self._turn is not None and not self._turn.done() and self._connection is not None:
+        if self._turn is not None and self._turn.cancel() and self._connection is not None:
             asyncio.create_task(_send_cancel(self._connection, self._session))  # noqa: RUF006 - the loop outlives it
 
     async def _close(self) -> None:
-        if self._turn is not None and not self._turn.done():
+        if self._turn is not None and not self._turn.task.done():
             self._cancel()
-            await asyncio.wait([self._turn], timeout=_CANCEL_SECONDS)
+            await asyncio.wait([self._turn.task], timeout=_CANCEL_SECONDS)
         if self._leave is not None:
             self._leave.set()
         if self._owner is not None:
@@ -332,6 +332,19 @@ class AgentLink:
             return await request.answered()
         finally:
             self._requests.discard(request)
+
+
+class _Turn:
+    """A turn of the agent, which is asked to end it at most once."""
+
+    def __init__(self, work: Coroutine[Any, Any, None]) -> None:
+        self.task = asyncio.create_task(work)
+        self._was_canceled = False
+
+    def cancel(self) -> bool:
+        """Note that the turn is to end; return whether the agent has to be asked for that."""
+        was_canceled, self._was_canceled = self._was_canceled, True
+        return not (was_canceled or self.task.done())
 
 
 def _call_soon(do: Callable[..., None], *args: Any) -> None:

@@ -275,11 +275,13 @@ class SubAgent:
             return Delegated(self._last_result, session=self.id)
         if end.reason in ("finished", "waiting") and self._last_text:
             return Delegated(self._last_text, session=self.id)
+        if end.reason == "interrupted":
+            return self._failure(end.detail, "The sub-agent was stopped")
         return self._failure(f"{end.reason}{f', {end.detail}' if end.detail else ''}")
 
-    def _failure(self, reason: str) -> Delegated:
+    def _failure(self, reason: str, outcome: str = "The sub-agent did not finish") -> Delegated:
         last = f" The last it said: {self._last_text}" if self._last_text else ""
-        return Delegated(f"The sub-agent did not finish: {reason}.{last}", True, self.id)
+        return Delegated(f"{outcome}{f': {reason}' if reason else ''}.{last}", True, self.id)
 
 
 _NOT_STARTED = "The sub-agent was not started: the run was stopped."

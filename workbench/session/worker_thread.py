@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
@@ -53,28 +53,32 @@ def _do_nothing() -> None:
 
 @dataclass(frozen=True, eq=False)
 class Job(Generic[T]):
-    """A call in its own thread; `stop` asks the call to end, and is called in the thread that waits for it."""
+    """A call in its own thread, which is abandoned if it is still running `grace` seconds after an interrupt.
+
+    `stop` asks the call to end, and is called in the thread that waits for it.
+    """
 
     worker: WorkerThread
     work: Callable[[], T]
+    grace: float
     stop: Callable[[], None] = _do_nothing
 
 
-def run(job: Job[T], cancel: Cancel, grace: float) -> T:
+def run(job: Job[T], cancel: Cancel) -> T:
     """Return the result of one job, or raise its exception.
 
-    Raises CallAbandoned if it is still running `grace` seconds after `cancel` was set.
+    Raises CallAbandoned if it does not end within its grace after `cancel` was set.
     """
-    (ended,) = (future for _, future in as_they_end((job,), cancel, grace))
+    (ended,) = (future for _, future in as_they_end((job,), cancel))
     if ended is None:
         raise CallAbandoned
     return ended.result()
 
 
-def as_they_end(jobs: Sequence[Job[T]], cancel: Cancel, grace: float) -> Iterator[tuple[Job[T], Future[T] | None]]:
+def as_they_end(jobs: Sequence[Job[T]], cancel: Cancel) -> Iterator[tuple[Job[T], Future[T] | None]]:
     """Run the jobs at the same time and yield each as it ends; the calling thread waits.
 
-    After `cancel` is set, each job is asked to stop; a job that ignores that for `grace` seconds is abandoned with its
+    After `cancel` is set, each job is asked to stop; a job that does not end within its grace is abandoned with its
     thread and yielded without a future.
     """
     ended: SimpleQueue[int | None] = SimpleQueue()
@@ -87,7 +91,7 @@ def as_they_end(jobs: Sequence[Job[T]], cancel: Cancel, grace: float) -> Iterato
             yield running.pop(first)
         for job, _ in running.values():
             job.stop()
-        for number in _in_time(ended, len(running), grace):
+        for number in _in_time(ended, running):
             yield running.pop(number)
     finally:
         abandoned = [_abandoned(job, future) for job, future in running.values()]
@@ -98,15 +102,16 @@ def _notify_end(ended: SimpleQueue[int | None], number: int, _: Future[T]) -> No
     ended.put(number)
 
 
-def _in_time(ended: SimpleQueue[int | None], count: int, grace: float) -> Iterator[int]:
-    until = time.monotonic() + grace
-    while count:
+def _in_time(ended: SimpleQueue[int | None], running: Mapping[int, tuple[Job[T], Future[T]]]) -> Iterator[int]:
+    """Yield the numbers of jobs that end while one of those in `running`, which the caller updates, has time left."""
+    began = time.monotonic()
+    while running:
+        until = began + max(job.grace for job, _ in running.values())
         try:
             number = ended.get(timeout=max(0.0, until - time.monotonic()))
         except Empty:
             return
         if number is not None:
-            count -= 1
             yield number
 
 

@@ -54,6 +54,8 @@ class ToolExecutor(ABC, Generic[ActionT, ObservationT]):
     """The name under which the program behind this tool asks for hosts; only for one that also runs between calls."""
     recalls_last: bool = False
     """Whether `recall` needs only the last result, not all of them."""
+    stop_seconds: float = 0.0
+    """The seconds after `interrupt` in which a running `__call__` must end, or its outcome is unknown; at least one."""
 
     @abstractmethod
     def __call__(self, action: ActionT) -> ObservationT:
@@ -61,11 +63,9 @@ class ToolExecutor(ABC, Generic[ActionT, ObservationT]):
 
     def recall(self, observation: dict[str, Any]) -> None:
         """Restore state from an observation (plain data) that this tool returned before a restart; called in order."""
-        return None
 
     def rewound(self, *, files: bool) -> None:
         """Adapt to a rewind of the session; `recall` is called afterwards. `files` says whether files changed."""
-        return None
 
     def preview(self, action: ActionT) -> Sequence[FileChange]:
         """Return the changes that the action would make, without making them; empty if they are unknown."""

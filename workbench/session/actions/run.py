@@ -255,12 +255,12 @@ class Runner:
         A call that waits for an absent user yields no result.
         """
         runs = {
-            Job(thread, partial(self._called, run, cancel), run.readied.tool.interrupt): run
+            Job(thread, partial(self._called, run, cancel), _grace(run.readied.tool), run.readied.tool.interrupt): run
             for thread, run in zip(self._lanes, group, strict=False)
         }
         self._listen(group)
         try:
-            for job, future in as_they_end(tuple(runs), cancel, _GRACE):
+            for job, future in as_they_end(tuple(runs), cancel):
                 self._show_rest(runs[job].proposed.action_id)
                 with suppress(CallSuspended):
                     yield runs[job], _result(runs[job], future)
@@ -276,9 +276,9 @@ class Runner:
 
         Return why the action cannot run; None if it can, or if the user interrupted.
         """
-        job = Job(self._lanes[0], partial(self._prepared, action_id, preparation, cancel), tool.interrupt)
+        job = Job(self._lanes[0], partial(self._prepared, action_id, preparation, cancel), _GRACE, tool.interrupt)
         try:
-            return run_alone(job, cancel, _GRACE)
+            return run_alone(job, cancel)
         except CallAbandoned:
             return None
 
@@ -341,6 +341,11 @@ def runs_beside(tool: ToolDefinition) -> bool:
     """Return whether calls of the tool may run at the same time as other such calls."""
     may = tool.executor is not None and tool.executor.side_by_side
     return may and tool.is_read_only and not tool.ends_run and not tool.asks_user
+
+
+def _grace(tool: ToolDefinition) -> float:
+    """Return the seconds within which an interrupted call of the tool must end."""
+    return max(_GRACE, tool.executor.stop_seconds) if tool.executor is not None else _GRACE
 
 
 def _result(run: RunningAction, future: Future[_Outcome] | None) -> Result:

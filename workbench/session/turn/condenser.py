@@ -150,8 +150,8 @@ class Condenser:
         self._before(reason, cancel)
         self._show(f"compacting the history: summarizing {len(part.messages)} messages")
         limit = size * CHARACTERS_PER_TOKEN // 2 if size else _LONGEST_RECORDS[0]
-        job = Job(self._thread, lambda: self._summarized(model, part.messages, limit, cancel))
-        response = run(job, cancel, GRACE)
+        job = Job(self._thread, lambda: self._summarized(model, part.messages, limit, cancel), GRACE)
+        response = run(job, cancel)
         if cancel.is_set:
             return True
         summary = summary_of(response)

@@ -126,7 +126,8 @@ class ModelTurn:
         if source is None or not any(source.is_resource(name) for names in pending.values() for name in names):
             return
         sees = not takes_no_images(self._agent.model)
-        read = run(Job(self._thread, lambda: read_all(pending, source, cancel, self._show, sees=sees)), cancel, GRACE)
+        job = Job(self._thread, lambda: read_all(pending, source, cancel, self._show, sees=sees), GRACE)
+        read = run(job, cancel)
         if cancel.is_set:
             raise CallAbandoned
         self._show("")
@@ -143,7 +144,7 @@ class ModelTurn:
         if self._log.state.queued:
             self._show("")
         try:
-            return run(Job(self._thread, lambda: self._respond(messages, cancel)), cancel, GRACE)
+            return run(Job(self._thread, lambda: self._respond(messages, cancel), GRACE), cancel)
         except ContextOverflow:
             if cancel.is_set or self._condenser.after_overflow(model, cancel):
                 return None

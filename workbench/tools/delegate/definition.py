@@ -97,6 +97,9 @@ class DelegateExecutor(ToolExecutor[AgentDelegateAction, AgentDelegateObservatio
     """Runs sub-agents; concurrent calls start several."""
 
     side_by_side = True
+    # A sub-agent first interrupts its own call. Then its tools are closed, and the program of another agent, which may
+    # neither answer nor react to signals, is ended.
+    stop_seconds = 20.0
 
     def __init__(self, delegation: Delegation | None, max_steps: int) -> None:
         self._delegation = delegation
