@@ -141,11 +141,12 @@ class FilesChanged(EventBase):
 class VersionTaken(EventBase):
     """A snapshot of the workspace, with the changes that an action has made in it.
 
-    `files` are the changes by the action `action_id` that its `action_observed` does not list; `more` counts the files
-    whose contents are not stored here. Without an action this is the first snapshot, or one taken because of
-    `files_changed`. `notice` is a line for the user; without a `version` it says why there is none. `copy_id` names the
-    safety copy, made before the action started, of files that it deletes and no snapshot contains. `guarded` are
-    protected files that changed without the preview showing it; `notice` then says whether they were restored.
+    `files` are the changes by the action `action_id`, which may be a sub-agent's, that its `action_observed` does not
+    list; `more` counts the files whose contents are not stored here. Without an action this is the first snapshot, or
+    one taken because of `files_changed`. `notice` is a line for the user; without a `version` it says why there is
+    none. `copy_id` names the safety copy, made before the action started, of files that it deletes and no snapshot
+    contains. `guarded` are protected files that changed without the preview showing it; `notice` then says whether they
+    were restored.
     """
 
     version: str = ""

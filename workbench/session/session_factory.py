@@ -368,7 +368,7 @@ class _Builder:
             session=session,
             profile=request.models.profile(started.model),
             notices=(*notices, *unreadable(store), *notices_of(host, toolset, rules), *self._kind_notices()),
-            delegates=self._delegates,
+            delegates=self._delegates.joined_to(session.files),
             servers=toolset.servers,
             server_questions=toolset.server_questions,
             host_questions=toolset.confinement.hosts,

@@ -350,6 +350,7 @@ class State(msgspec.Struct):
                 self._apply_progress(step)
             case ActionObserved() | ActionAbandoned():
                 self.delegated.pop(step.action_id, None)
+                self._note_writer(step.files_changed if isinstance(step, ActionObserved) else (), "agent")
 
     def _apply_progress(self, event: ActionAssessed | ActionDecided | ActionStarted) -> None:
         action = self.batch.get(event.action_id) or self.delegated.get(event.action_id)

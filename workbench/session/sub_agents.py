@@ -38,6 +38,7 @@ from workbench.session.actions.run import CURRENT_CALL, CallContext
 from workbench.session.session import Session
 from workbench.session.state import State
 from workbench.session.storage.event_rows import observed_text
+from workbench.session.workspace.files import WorkspaceFiles
 from workbench.text import cut_middle
 from workbench.tools.context import Delegated
 
@@ -146,8 +147,11 @@ class SubAgent:
         self._last_result = ""
         self._end: RunEnded | None = None
 
-    def begin(self, start: Starter, max_steps: int) -> bool:
-        """Open the sub-agent's session, unless it was stopped or left before; return whether it was opened."""
+    def begin(self, start: Starter, max_steps: int, files: WorkspaceFiles | None) -> bool:
+        """Open the sub-agent's session, unless it was stopped or left before; return whether it was opened.
+
+        `files` are those of the parent.
+        """
         if self._is_stopped or self._is_suspended:
             return False
         opened = self._opened = start(
@@ -158,6 +162,8 @@ class SubAgent:
             on_event=self._on_event,
             on_live=self._on_live,
         )
+        if files is not None:
+            opened.session.files.join(files, opened.id)
         if self.before is not None:
             self._catch_up(opened, self.before.last_seq)
         self.id, self.session = opened.id, opened.session
@@ -298,6 +304,7 @@ class Delegates:
         self._start = start
         self._kinds = kinds or AgentKinds()
         self._state = state
+        self._files: WorkspaceFiles | None = None
         self._was_open: set[str] = set()  # sessions of sub-agents that this process has opened
         self._listeners: list[Callable[[], None]] = []
         self._on_answer: Callable[[str, ModelResponded], None] = lambda session, answer: None
@@ -306,6 +313,11 @@ class Delegates:
         self._changed = threading.Condition()
         self._starting = threading.Lock()
         self._working: list[SubAgent] = []
+
+    def joined_to(self, files: WorkspaceFiles) -> Delegates:
+        """Let the sub-agents use the snapshots of the session, whose files these are; return self."""
+        self._files = files
+        return self
 
     def on_answer(self, listener: Callable[[str, ModelResponded], None]) -> None:
         """Call `listener`, from any thread, with the session of a sub-agent and an answer, before that is reported."""
@@ -340,7 +352,7 @@ class Delegates:
                 sub_agent.stop(self._stop_reason)
         try:
             with self._starting:  # two threads must not open tools at once
-                if not sub_agent.begin(self._start, max_steps):
+                if not sub_agent.begin(self._start, max_steps, self._files):
                     return Delegated(_NOT_STARTED, is_error=True)
             self._note_open(sub_agent)
             definition = f"{kind.source} · {kind.facts}" if kind else ""

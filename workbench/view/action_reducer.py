@@ -388,7 +388,7 @@ def observed(state: SessionState, event: ActionObserved) -> Changed:
     code = event.observation.get("exit_code")
     item.exit_code = code if isinstance(code, int) else None
     item.duration = event.duration if event.ran else None
-    item.files = event.files_changed
+    item.files = merged(item.files, event.files_changed)  # a sub-agent may have changed some before its end
     is_let_down = event.refused and item.phase == "approved" and item.decided_by == "person"
     item.phase = "failed" if is_let_down else _ran(item) if event.ran else _did_not_run(item)
     item.part = "" if is_let_down else item.part

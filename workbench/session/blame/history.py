@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
@@ -31,6 +32,7 @@ SELECT DISTINCT json_extract(file.value, '$.path') FROM {events} AS event, json_
   json_extract(event.json, '$.event.files_changed'), '[]')) AS file
 WHERE kind IN ('action_observed', 'version_taken', 'files_changed', 'delegate_step')"""
 _OWN: Final = "SELECT json_extract(json, '$.action_id') FROM events WHERE kind = 'person_command'"
+_SUB_AGENTS: Final = "SELECT DISTINCT json_extract(json, '$.session') FROM events WHERE kind = 'delegate_step'"
 _VERSIONS: Final = """
 SELECT at, json_extract(json, '$.version'), coalesce(json_extract(json, '$.more'), 0),
   coalesce(json_extract(json, '$.notice'), '')
@@ -187,6 +189,8 @@ def changes_of(log: BlameLog, path: str) -> list[FileChangeRecord]:
             if any(record.writer.kind == "agent" for record in records):
                 own = {name for (name,) in store.query(_OWN)}
                 records = [_by_user(record) if record.writer.action_id in own else record for record in records]
+                sub_agents = {name for (name,) in store.query(_SUB_AGENTS)}
+                records = [_with_delegate(record, sub_agents) for record in records]
     except (WorkbenchError, sqlite3.Error, ValueError, LookupError, TypeError) as error:
         reason = error.reason if isinstance(error, DamagedFile) else "it is damaged"
         log.doubts = (*log.doubts, Doubt(log.started, _FOREVER, f"the session {log.id} cannot be read ({reason})"))
@@ -210,6 +214,12 @@ def _by_user(record: FileChangeRecord) -> FileChangeRecord:
     writer = record.writer
     changed = Writer("user", writer.at, writer.session, writer.seq, writer.action_id)
     return FileChangeRecord(record.path, record.before, record.after, changed, record.deleted)
+
+
+def _with_delegate(record: FileChangeRecord, sub_agents: Collection[str]) -> FileChangeRecord:
+    """Name the sub-agent of an action whose id is `SESSION:ACTION`, as in a snapshot after it."""
+    session = record.writer.action_id.partition(":")[0]
+    return replace(record, writer=replace(record.writer, delegate=session)) if session in sub_agents else record
 
 
 class _RowReader:

@@ -67,9 +67,11 @@ def outline_of(store: Store, last: int) -> Outline:
     """Return the outline of the events up to `last`. Raises StoreError."""
     outline = Outline()
     version = latest = ""
+    own: set[str] = set()
+    """Actions of the session itself: those of a sub-agent are a part of the call that delegated, and not run again."""
     for seq, kind, action_id, taken, reason, guarded in store.query(_ROWS, last):
         if kind == "version_taken":
-            outline.add_version(seq, action_id, taken, version)
+            outline.add_version(seq, action_id if action_id in own else "", taken, version)
             version = taken or version
             if paths := json.loads(guarded):
                 outline.guarded[action_id] = tuple(paths)
@@ -77,6 +79,7 @@ def outline_of(store: Store, last: int) -> Outline:
             outline.interrupted |= {latest} if reason == "interrupted" else set()
         else:
             outline.add_action(kind, action_id)
+            own.add(action_id)
             latest = action_id
     outline.directories = tuple(directory for (directory,) in store.query(_MOVED, last) if directory)
     return outline

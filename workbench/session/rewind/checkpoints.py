@@ -70,6 +70,10 @@ class _Reader:
         self._calls: dict[str, ActionProposed] = {}
         self._actions: dict[str, tuple[Checkpoint, Checkpoint | None]] = {}
         """By action id: the checkpoint of the action, and that of the message before it."""
+        self._delegated: dict[str, str] = {}
+        """By the id of a sub-agent's action: the call that delegated to the sub-agent."""
+        self._earlier: dict[str, list[FileDelta]] = {}
+        """By the id of a call without a result: what its sub-agent has changed."""
         self._message: Checkpoint | None = None
         self._unassigned: float | None = 0.0
         """US dollars spent since the last message or action; None if unknown."""
@@ -83,8 +87,7 @@ class _Reader:
         elif isinstance(event, Rewound) and event.seq - 1 not in self._path:
             self.ordered.append(self._branch(event))
         if isinstance(event, VersionTaken):
-            if event.action_id in self._actions:  # it may follow later events, even the rewind to the action
-                self._note_files(event.action_id, event.files)
+            self._note_change(event.action_id, event.files)  # it may follow later events, even the rewind to the action
         elif event.seq in self._path:
             self._read_active(event)
 
@@ -105,6 +108,10 @@ class _Reader:
                 self._calls[event.action_id] = event
             case ActionObserved() if event.action_id in self._calls:
                 self._observe(event, self._calls.pop(event.action_id))
+            case DelegateStep(event=ActionProposed() as call):
+                self._delegated[call.action_id] = event.action_id
+            case DelegateStep(event=ActionObserved() as result):
+                self._note_change(result.action_id, result.files_changed)
             case _:
                 self._pay(event.event if isinstance(event, DelegateStep) else event)
 
@@ -113,7 +120,15 @@ class _Reader:
         self._actions[event.action_id] = checkpoint, self._message
         self.ordered.append(checkpoint)
         checkpoint.cost, self._unassigned = self._unassigned, 0.0
-        self._note_files(event.action_id, event.files_changed)
+        self._note_files(event.action_id, (*self._earlier.pop(event.action_id, ()), *event.files_changed))
+
+    def _note_change(self, action_id: str, files: tuple[FileDelta, ...]) -> None:
+        """Note the changes by an action; those by a sub-agent's are of the call that delegated to it."""
+        name = self._delegated.get(action_id, action_id)
+        if name in self._actions:
+            self._note_files(name, files)
+        elif name in self._calls:
+            self._earlier.setdefault(name, []).extend(files)
 
     def _note_files(self, action_id: str, files: tuple[FileDelta, ...]) -> None:
         for checkpoint in filter(None, self._actions[action_id]):

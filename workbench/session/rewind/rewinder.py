@@ -11,6 +11,7 @@ from workbench.errors import WorkbenchError
 from workbench.llm.model import Cancel
 from workbench.protocol.events import (
     ActionObserved,
+    DelegateStep,
     Event,
     FileDelta,
     FilesChanged,
@@ -213,6 +214,7 @@ class Rewinder:
         copies: list[str] = []
         undone = (seq for each in now.ranges for seq in each if seq not in then)
         for event in self._log.events(undone):
+            event = event.event if isinstance(event, DelegateStep) else event
             if isinstance(event, ActionObserved):
                 before = {file.path: file.before for file in event.files_changed} | before
             after |= {file.path: file.after for file in _files_of(event)}

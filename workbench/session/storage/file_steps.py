@@ -8,13 +8,17 @@ from typing import Final, NamedTuple
 from workbench.session.storage.active_path import ActivePath
 from workbench.session.storage.store import Store
 
-_ROWS: Final = """
+_KINDS: Final = "('version_taken', 'action_proposed', 'action_observed', 'action_abandoned')"
+_ROWS: Final = f"""
 SELECT seq, kind, coalesce(json_extract(json, '$.version'), ''), coalesce(json_extract(json, '$.action_id'), '')
-FROM events WHERE kind IN ('version_taken', 'action_proposed', 'action_observed', 'action_abandoned') ORDER BY seq"""
+FROM events WHERE kind IN {_KINDS}
+UNION ALL
+SELECT seq, json_extract(json, '$.event.kind'), '', coalesce(json_extract(json, '$.event.action_id'), '')
+FROM events WHERE kind = 'delegate_step' AND json_extract(json, '$.event.kind') IN {_KINDS} ORDER BY seq"""
 
 
 class FileStep(NamedTuple):
-    """The snapshots before and after one action of the agent; `seq` is the event with the action's result."""
+    """The snapshots before and after one action of the agent or of a sub-agent; `seq` is the event with its result."""
 
     seq: int
     before: str

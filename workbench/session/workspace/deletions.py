@@ -261,6 +261,12 @@ class CopyRecorder:
         self._report = report
         self._failed: dict[str, str] = {}
         self._copies: dict[str, tuple[SafetyCopy, frozenset[str]]] = {}
+        """By the id of an action: its copy, and the paths of the files in it."""
+        self._prefix = ""
+
+    def join(self, parent: CopyRecorder, session_id: str) -> None:
+        """List the copies of this sub-agent with those of its parent, which names its actions `SESSION:ACTION`."""
+        self._copies, self._prefix = parent._copies, f"{session_id}:"
 
     def keep(self, state: State, action_id: str, tool: str, arguments: Mapping[str, Any], cancel: Cancel) -> None:
         """Copy what this call deletes or overwrites, and report the copy; return early if the call is canceled."""
@@ -282,7 +288,7 @@ class CopyRecorder:
     def _keep(self, assessment: Assessment, command: str, session_id: str, action_id: str) -> SafetyCopy | None:
         safety_copy = self.survey.keep(assessment, command, session_id)
         if safety_copy is not None:
-            self._copies[action_id] = safety_copy, self.survey.copies.paths_of(safety_copy)
+            self._copies[f"{self._prefix}{action_id}"] = safety_copy, self.survey.copies.paths_of(safety_copy)
         return safety_copy
 
     def keep_deleted(self, state: State, action_id: str, version: str, deleted: Sequence[Change]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,10 +10,7 @@ from typing import Any, Literal
 from workbench.files.root_directory import Root
 from workbench.llm.model import Cancel
 from workbench.protocol.events import (
-    ActionAbandoned,
     ActionDecided,
-    ActionObserved,
-    ActionStarted,
     Event,
     FileDelta,
     FilesChanged,
@@ -32,9 +28,11 @@ from workbench.session.storage.store import StoreError
 from workbench.session.workspace.deletions import CopyRecorder, DeletionSurvey, Explained
 from workbench.session.workspace.repository import Change, SnapshotRepository
 from workbench.session.workspace.revert import RevertError, check_paths, revert
+from workbench.session.workspace.running_writers import RunningWriters
 from workbench.session.workspace.snapshots import SnapshotRecorder, SnapshotRequest, contents_of
 from workbench.session.workspace.watcher import Changes, native_changes
 from workbench.tools.execute_bash import NAME as SHELL
+from workbench.tools.manifest import kind_of
 from workbench.tools.tool import ToolDefinition
 
 _BUSY = "an action that may write files runs now; wait until it has ended, or stop it"
@@ -74,8 +72,8 @@ class WorkspaceFiles:
         self.root = Root.at(log.state.workspace)
         self.is_foreign = is_foreign
         """Whether the log may have been written by somebody else."""
-        self._writing: dict[str, int] = {}
-        """By id, the running actions that may write, with the time at which each started, in nanoseconds."""
+        self._of_parent: WorkspaceFiles | None = None
+        self._writers = RunningWriters(log.state, self._may_write)
         self._has_begun = False
         self._copies: CopyRecorder | None = None
         self._recorder: SnapshotRecorder | None = None
@@ -85,7 +83,7 @@ class WorkspaceFiles:
             self._recorder = SnapshotRecorder(
                 repository,
                 report=self._report,
-                is_writing=lambda: bool(self._writing),
+                is_writing=lambda: bool(self._writers),
                 copy_deleted=self._copy_deleted,
                 last=log.state.version,
                 changes=changes,
@@ -94,16 +92,12 @@ class WorkspaceFiles:
 
     def _follow(self, event: Event) -> None:
         """Request the snapshots that an event calls for."""
+        if (request := self._writers.follow(event)) is not None:
+            self._request(request)
         match event:
             # a decision is the first event if a session continues with an open question
             case UserMessage() | UserCommand() | ActionDecided():
                 self._begin()
-            case ActionStarted() if self._may_write(event.action_id):
-                self._writing[event.action_id] = time.time_ns()
-            case ActionObserved() | ActionAbandoned() if event.action_id in self._writing:
-                started = self._writing.pop(event.action_id)
-                files = event.files_changed if isinstance(event, ActionObserved) else ()
-                self._request(SnapshotRequest("action", event.action_id, contents_of(files), started))
             case FilesChanged() if event.by == "person":
                 self._request(SnapshotRequest("person", recorded=contents_of(event.files)))
             case RunEnded() if self._has_begun:
@@ -119,13 +113,17 @@ class WorkspaceFiles:
             self._recorder.request(request)
 
     def prepare_action(self, cancel: Cancel) -> None:
-        """Before an action that may write or that ends the run: wait for the latest snapshot and make safety copies."""
+        """Wait for the latest snapshot and make safety copies, before an action that may write, delegates or ends the
+        run.
+        """
         with self._log.lock:
             action = self._log.state.next_action
         if action is None or not action.may_run:
             return
         action_id = action.proposed.action_id
-        if self._may_write(action_id) or _ends_run(action, self._tools):
+        tool = self._tools.get(action.proposed.tool)
+        precedes_changes = kind_of(action.proposed.tool) == "sub_agent" or (tool is not None and tool.ends_run)
+        if self._may_write(action_id) or precedes_changes:
             self._prepare(action_id, action.proposed.tool, action.arguments, cancel)
 
     def prepare_command(self, command: UserCommand, cancel: Cancel) -> None:
@@ -144,6 +142,8 @@ class WorkspaceFiles:
 
         Each action waits for the full time, so that snapshots catch up, unless one alone takes longer than that.
         """
+        if self._of_parent is not None:
+            self._of_parent._wait(cancel)
         if self._recorder is None or not self._has_begun:
             return
         patience = _SHORT_PATIENCE if self._recorder.pace.is_slower_than(_PATIENCE) else _PATIENCE
@@ -205,11 +205,11 @@ class WorkspaceFiles:
     @contextmanager
     def rewinding(self) -> Iterator[None]:
         """Within the block, changes of files are taken to be the rewind's, which its event already records."""
-        self._writing[REWIND] = time.time_ns()
+        self._writers.add(REWIND)
         try:
             yield
         finally:
-            self._writing.pop(REWIND, None)
+            self._writers.remove(REWIND)
 
     def end_rewind(self, *, is_whole: bool) -> None:
         """Request the snapshot after a rewind. If not `is_whole`, the next start of the session writes the files
@@ -228,6 +228,12 @@ class WorkspaceFiles:
             self._refuse_while_busy()
         self._copies.restore(copy_id)
 
+    def join(self, parent: WorkspaceFiles, session_id: str) -> None:
+        """Use the snapshots and the list of copies of the session that this one is a sub-agent of; call it first."""
+        self._of_parent = parent
+        if self._copies is not None and parent._copies is not None:
+            self._copies.join(parent._copies, session_id)
+
     def close(self) -> None:
         """Take the last snapshot if that is quick, and end the threads."""
         if self._recorder is not None:
@@ -241,7 +247,7 @@ class WorkspaceFiles:
     def _refuse_while_busy(self) -> None:
         state = self._log.state
         is_busy = any(action.started and not self._only_reads(action) for action in state.batch.values())
-        if is_busy or state.own_started & state.own.keys():
+        if is_busy or self._writers.delegated or state.own_started & state.own.keys():
             raise RevertError(_BUSY)
 
     def _record_revert(self, files: Sequence[FileDelta], session: str) -> None:
@@ -256,7 +262,7 @@ class WorkspaceFiles:
     def _may_write(self, action_id: str) -> bool:
         """Return whether an action may change files that snapshots include; read-only tools and LOW commands do not."""
         state = self._log.state
-        action = state.batch.get(action_id)
+        action = state.batch.get(action_id) or state.delegated.get(action_id)
         if action is None:
             return action_id in state.own
         is_low = action.assessed is not None and action.assessed.risk == "LOW"
@@ -265,8 +271,3 @@ class WorkspaceFiles:
     def _only_reads(self, action: OpenAction) -> bool:
         tool = self._tools.get(action.proposed.tool)
         return tool is not None and tool.is_read_only
-
-
-def _ends_run(action: OpenAction, tools: Mapping[str, ToolDefinition]) -> bool:
-    tool = tools.get(action.proposed.tool)
-    return tool is not None and tool.ends_run
