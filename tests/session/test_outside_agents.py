@@ -56,7 +56,7 @@ def write(path: Path, content: str) -> dict:
 def programs() -> list[psutil.Process]:
     """Return the processes of scripted agents that this one has started."""
     children = psutil.Process().children(recursive=True)
-    return [each for each in children if any("acp_agent.py" in word for word in each.cmdline()[:2])]
+    return [each for each in children if any("acp_agent.py" in word for word in command_line(each)[:2])]
 
 
 def diff(path: Path, old: str | None, new: str) -> list[dict]:
@@ -486,7 +486,9 @@ def test_stopped_program_is_ended_with_its_children_and_the_call_says_that_it_wa
     place.approve_start()
     wait_for(child.exists, "its child")
     place.opened.session.interrupt()
+    assert place.opened.session.state.is_stopping
     text, is_error = place.result
+    assert not place.opened.session.state.is_stopping
     assert (text, is_error) == ("The sub-agent was stopped. The last it said: I begin.", True)
     assert place.said("cancel") == ["one"]
     assert programs() == []

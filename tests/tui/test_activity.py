@@ -30,6 +30,19 @@ async def test_command_begun_before_the_screen_shows_its_whole_duration(monkeypa
         assert await wait_until(pilot, lambda: "running $ pytest -q · 2m05s" in status_text(app))
 
 
+async def test_stop_that_takes_a_while_is_shown_at_once_and_is_not_offered_again():
+    script = Script().start().user("Go.")
+    script.begin("delegate", agent="helper", inputs="Build it.")
+    client = FakeClient(script.events)
+    app = workbench_app(client)
+    async with app.run_test(size=(120, 30)) as pilot:
+        client.bring(live.EngineState(state="acting"))
+        assert await wait_until(pilot, lambda: "Esc to stop" in status_text(app))
+        client.bring(live.EngineState(state="acting", is_stopping=True))
+        assert await wait_until(pilot, lambda: "stopping" in status_text(app))
+        assert "Esc to stop" not in status_text(app)
+
+
 @pytest.mark.parametrize("later", ["nothing", "a message", "an answer that streams"])
 def test_thinking_time_counts_from_the_model_call(later):
     script = Script().start().user("Go.").answer("I look.")

@@ -79,6 +79,8 @@ class EngineState(LiveBase):
     """Why the container could not be started."""
     container_network: Literal["", "ask", "none", "open"] = ""
     """The network access of commands in the container, as in the settings."""
+    is_stopping: bool = False
+    """Whether the user has stopped the run, and what runs has not ended yet."""
     sent: int = 0
     """The last event that the latest request to the model includes: messages up to it are no longer queued."""
 

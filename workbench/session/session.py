@@ -269,8 +269,8 @@ class Session:
     @property
     def state(self) -> EngineState:
         """The current state as front ends show it."""
-        phase = "acting" if self.user_commands.is_waiting else self.phase
-        return self._parts.engine_state(phase, self.unsaved)
+        state = self._parts.engine_state("acting" if self.user_commands.is_waiting else self.phase, self.unsaved)
+        return msgspec.structs.replace(state, is_stopping=self._stop_after is not None)
 
     @property
     def directory(self) -> Path:
@@ -372,9 +372,9 @@ class Session:
                 return
             if self.phase != "idle" and cancel is None:
                 self._end_interrupted()
-                self._announce()
             elif self.phase != "idle":
                 self._stop_after = self._log.last_seq
+            self._announce()
         if cancel is not None:  # also without a run: hooks may be running
             cancel.set()
 

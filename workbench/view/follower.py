@@ -54,7 +54,7 @@ def begin_after(state: SessionState, earlier: SessionState) -> None:
 _LIVE_FIELDS: Final = frozenset(
     (
         *("work", "work_detail", "stalled", "unsaved", "model_url", "fallback_model", "only_turn", "next_mode"),
-        *("has_control", "others", "is_viewer"),
+        *("is_stopping", "has_control", "others", "is_viewer"),
     )
 )
 """The fields that do not come from the log."""

@@ -85,7 +85,7 @@ def engine_state(state: SessionState, event: EngineState) -> Changed:
     """Apply the engine's current state."""
     state.call = None
     state.work = event.state
-    state.work_detail = event.detail
+    state.work_detail, state.is_stopping = event.detail, event.is_stopping
     state.model_url, state.fallback_model = event.address, event.model
     state.unsaved = event.detail.startswith("not saved")
     if event.sandbox:

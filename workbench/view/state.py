@@ -313,6 +313,8 @@ class SessionState(Struct):
     """How many of them came before `first_seq`."""
     work: EngineWork = "starting"
     work_detail: str = ""
+    is_stopping: bool = False
+    """Whether the user has stopped the run, and what runs has not ended yet."""
     is_over: bool = False
     """Whether the engine is lost and the session cannot continue in this client."""
     has_ended: bool = False

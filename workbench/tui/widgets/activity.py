@@ -81,7 +81,7 @@ class Activity(Widget):
 
     def _line(self) -> Content:
         hints = [each for each in (self._background, self._hint) if each.plain]
-        if is_working(self._state):
+        if is_working(self._state) and not self._state.is_stopping:
             hints.append(Content.styled(f"{key_of(self.app, 'leave', 'escape')} to stop", "$dim"))
         if not hints:
             return self._work().truncate(self.size.width, ellipsis=True)
@@ -142,7 +142,7 @@ def activity_text(state: SessionState, answer: str = "F8", send: str = "Enter") 
         return f"✗ {first_line(state.work_detail, 200)}", "bold $sign-failed"
     if not is_working(state):
         return "● starting" if state.work == "starting" else _next_step(state, send), "$dim"
-    return f"● {_work(state)}", "$sign-running"
+    return f"● {'stopping' if state.is_stopping else _work(state)}", "$sign-running"
 
 
 def _work(state: SessionState) -> str:
