@@ -127,6 +127,17 @@ def test_what_a_stopped_program_has_changed_is_its_change(outside, reacts):
     assert elsewhere(outside) == []
 
 
+def test_what_a_program_changes_when_its_question_is_withdrawn_is_its_change(outside):
+    steps = [ask(rawInput={"command": "rm -rf ~/x"}), {"shell": "touch late"}, {"until_canceled": False}]
+    outside.play(steps, mode="high")
+    outside.approve_start()
+    outside.question_about("execute_bash")
+    outside.opened.session.interrupt()
+    settled(outside)
+    assert changes(outside) == {"helper, do your part.": ["late"]}
+    assert elsewhere(outside) == []
+
+
 def test_nothing_that_sub_agents_do_side_by_side_is_called_somebody_elses(place):
     slow = [bash("for n in 1 2 3 4; do touch slow$n; sleep 0.2; done", risk="MEDIUM"), finish("Slow.")]
     quick = [bash("sleep 0.3; touch quick", risk="MEDIUM"), finish("Quick.")]

@@ -44,7 +44,8 @@ class RunningWriters:
         """
 
     def __bool__(self) -> bool:
-        return bool(self._started) or any(self._programs.values())
+        # A copy, because the threads of the snapshots ask too, while an event may be applied.
+        return bool(self._started) or any(tuple(self._programs.values()))
 
     @property
     def delegated(self) -> bool:
@@ -93,6 +94,8 @@ class RunningWriters:
             case ActionObserved() | ActionAbandoned():
                 request = self._ended(step)
                 since = self._programs.get(call)
+                if since == 0:  # a question that was withdrawn has no decision
+                    self._paused_or_resumed(call)
                 return self._request(step, since) if since else request
             case ActionAssessed() | ActionDecided() if call in self._programs:
                 return self._paused_or_resumed(call)
