@@ -104,7 +104,10 @@ async def test_sessions_are_listed_by_directory_in_pages(sandbox: Sandbox, monke
 
 @pytest.mark.parametrize(
     ("name", "directory", "message"),
-    [("nonsense", "project", "there is no session 'nonsense'"), ("", "home", "the session works in .*project")],
+    [
+        ("nonsense", "project", "no session 'nonsense'; one without a message is not kept"),
+        ("", "home", "the session works in .*project"),
+    ],
 )
 async def test_session_that_cannot_be_loaded_is_an_error(sandbox: Sandbox, name: str, directory: str, message: str):
     async with editor(sandbox, "--model", sandbox.script(finish())) as ide:

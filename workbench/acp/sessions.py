@@ -139,7 +139,7 @@ class EditorSessions:
         path = session_path(self._locations, session_id)
         summary = find_session(self._locations, session_id) if path.exists() else None
         if summary is None:
-            raise UsageError(f"there is no session {session_id!r}")
+            raise UsageError(f"there is no session {session_id!r}; one without a message is not kept")
         if summary.damaged:
             raise UsageError(f"the session is damaged: {summary.damaged}; {REPAIR.format(session_id)}")
         if summary.origin:
