@@ -87,6 +87,14 @@ def repository(tmp_path: Path) -> Path:
     return path
 
 
+def test_sessions_of_tasks_with_similar_ids_never_have_the_same_id(worker: Worker, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("secrets.token_hex", lambda length: "f" * 2 * length)
+    ids = [f"move-the-payment-service-to-python-{number}" for number in (1, 2)]
+    names = {worker.run(id=each).session for each in ids}
+    assert names == {path.stem for path in (worker.directory / "sessions").iterdir()}
+    assert len(names) == 2
+
+
 LIST = "cat a.py; ls -x; git log --oneline --format=%s | head -1"
 
 

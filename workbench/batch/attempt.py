@@ -44,9 +44,13 @@ class TaskAttempt(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def key(self) -> str:
         """A name for the attempt that is unique in its run, and safe as a file name."""
+        return f"{self.task.id[:60]}-{_UNSAFE.sub('-', self.model)[-30:]}-{self.number}-{self.digest}"
+
+    @property
+    def digest(self) -> str:
+        """A short name for the attempt that is unique in its run."""
         identity = f"{self.task.id}\0{self.model}\0{self.number}"
-        digest = hashlib.sha256(identity.encode()).hexdigest()[:8]
-        return f"{self.task.id[:60]}-{_UNSAFE.sub('-', self.model)[-30:]}-{self.number}-{digest}"
+        return hashlib.sha256(identity.encode()).hexdigest()[:8]
 
     @property
     def names(self) -> tuple[str, str, int]:

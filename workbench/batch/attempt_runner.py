@@ -177,7 +177,8 @@ class AttemptRunner:
             "has_user": self._wait.has_user,
             "overrides": Overrides(models=models, labels=self._labels()),
         }
-        session_id = f"{new_id(f'{self._task.id} {self._attempt.model}')}-{self._attempt.number}"
+        # The words may be the same for hundreds of attempts, and then the random part sooner or later is too.
+        session_id = f"{new_id(f'{self._task.id} {self._attempt.model}')}-{self._attempt.digest}"
         self._files.note_session(session_id)
         opened = start_session(self._locations, settings, copy.directory, session_id, **listeners)
         self._session = session_path(self._locations, session_id)
