@@ -26,9 +26,10 @@ from workbench.errors import UsageError
 from workbench.protocol.commands import Leave
 from workbench.protocol.events import ActionProposed
 from workbench.session.session_factory import open_session, start_session
-from workbench.tools import list_registered_tools
+from workbench.tools import list_registered_tools, user_tools
 from workbench.tools.selection import choose
 from workbench.tools.trust import fingerprint
+from workbench.tools.user_tools import announced
 
 GUIDE = (Path(__file__).parent.parent / "workbench/guide/tools.md").read_text()
 
@@ -114,6 +115,18 @@ def test_package_provides_the_tool_of_the_guide(sandbox: Sandbox, environment: P
     done = ohw("run", "count", "--json", "--model", sandbox.script(counting(sandbox), finish()))
     assert done.returncode == 0, done.stderr
     assert observed(done)[0] == "2 words"
+
+
+def test_package_that_is_installed_meanwhile_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    names = {own.name for own in announced()}
+    project = tomllib.loads(examples("toml")[0])
+    for path, text in wheel(tmp_path, project, examples("python")[0]).items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text)
+    assert {own.name for own in announced()} - names == {"count_words"}
+    monkeypatch.setattr(user_tools, "entry_points", lambda **_: pytest.fail("all packages were read again"))
+    assert "count_words" in {own.name for own in announced()}
 
 
 def test_trusted_directory_provides_the_tool_of_the_guide(sandbox: Sandbox):

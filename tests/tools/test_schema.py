@@ -49,6 +49,21 @@ def test_references_are_inlined_and_null_branches_removed():
     assert schema["properties"]["end"]["description"] == "where it ends"
 
 
+def test_schema_belongs_to_its_caller():
+    Draw.to_mcp_schema()["properties"]["style"]["enum"].clear()
+    assert Draw.to_mcp_schema()["properties"]["style"]["enum"] == ["thin", "thick"]
+
+
+def test_schema_of_a_class_that_is_built_again_is_new():
+    class Late(Action):
+        where: Point
+
+    assert Late.to_mcp_schema()["required"] == ["where"]
+    Late.model_fields["where"].default = Point(x=1)
+    Late.model_rebuild(force=True)
+    assert "required" not in Late.to_mcp_schema()
+
+
 def test_titles_are_removed_but_a_property_named_title_stays():
     schema = Draw.to_mcp_schema()
     assert schema["properties"]["title"] == {

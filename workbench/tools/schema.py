@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar, cast
+from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, create_model, field_validator
 from pydantic.errors import PydanticUserError
@@ -16,7 +17,7 @@ from pydantic_core import SchemaError, to_json
 
 from workbench.text import visible
 from workbench.tools.alternatives import Need, alternatives
-from workbench.tools.json_schema import all_of, flat_object, for_models, inlined, is_object, object_schema
+from workbench.tools.json_schema import all_of, copied, flat_object, for_models, inlined, is_object, object_schema
 from workbench.tools.pydantic_schema import arguments_schema, json_fields, results_schema
 from workbench.tools.schema_repair import repaired
 
@@ -206,7 +207,7 @@ class Schema(BaseModel):
     def to_mcp_schema(cls) -> dict[str, Any]:
         """Return the JSON schema in simplified form: no references, null branches or titles, but all constraints."""
         foreign = cls.__dict__.get("foreign_schema")  # not inherited: a subclass may have more fields
-        return for_models(arguments_schema(cls) if foreign is None else foreign)
+        return copied(_simplified(cls)) if foreign is None else for_models(foreign)
 
     @classmethod
     def from_mcp_schema(cls, name: str, schema: dict[str, Any] | bool) -> type[Self]:
@@ -214,6 +215,22 @@ class Schema(BaseModel):
         model = model_from_schema(name, schema, cls)
         model.foreign_schema = object_schema(schema)
         return model
+
+
+_simplified_schemas: WeakKeyDictionary[type[Schema], tuple[object, dict[str, Any]]] = WeakKeyDictionary()
+"""Simplified schemas with the core schemas they are of. Pydantic needs more time for one than a short session has steps
+for, and a process may open thousands of sessions with the same tools.
+"""
+
+
+def _simplified(kind: type[Schema]) -> dict[str, Any]:
+    """Return the simplified schema of the arguments, which callers must not change."""
+    core, schema = _simplified_schemas.get(kind, (None, {}))
+    if core is None or core is not kind.__pydantic_core_schema__:
+        schema = for_models(arguments_schema(kind))
+        # Only now: a class with a type that was declared later gets its final core schema with the first use.
+        _simplified_schemas[kind] = kind.__pydantic_core_schema__, schema
+    return schema
 
 
 class Action(Schema):

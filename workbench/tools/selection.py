@@ -103,6 +103,8 @@ def checked_params(tool: object, params: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises a UsageError whose message starts with the parameter's name.
     """
+    if not params:
+        return {}  # without a look at the signature, which takes longer than all else about most tools
     hints, takes_any = settable(tool)
     checked = {}
     for name, value in params.items():

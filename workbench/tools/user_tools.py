@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
@@ -64,8 +65,22 @@ def find_own(
 
 def announced() -> list[OwnTool]:
     """Return the tools that installed packages announce as entry points, ordered by name."""
+    return list(_announced(tuple(map(_changed_at, sys.path))))
+
+
+@lru_cache(maxsize=1)
+def _announced(import_path: tuple[tuple[str, int], ...]) -> Sequence[OwnTool]:
+    """Return the tools as of the state of the import path: to read all packages takes longer than to open a session."""
     tools = [OwnTool(entry.name, _package(entry), entry.load) for entry in entry_points(group=GROUP)]
     return sorted(tools, key=lambda own: own.name)
+
+
+def _changed_at(path: str) -> tuple[str, int]:
+    """Return when a package was installed into a directory or removed from it last, or 0 if there is no directory."""
+    try:
+        return path, Path(path).stat().st_mtime_ns
+    except (OSError, ValueError):
+        return path, 0
 
 
 def tools_in_workspace(workspace: Path) -> list[OwnTool]:
