@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import tarfile
@@ -15,6 +16,7 @@ import msgspec
 import pytest
 
 from tests.batch.runs import FINISH, WRITE
+from tests.fakes.full_disk import room_for
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Fault
 from tests.fakes.otlp_server import OtlpServer
@@ -212,6 +214,22 @@ def test_model_that_is_down_is_an_error_of_this_attempt(worker: Worker):
         outcome = worker.run(model="openai/x")
     assert (outcome.ending, outcome.solved) == ("error", None)
     assert "key" in outcome.detail
+
+
+def full(*_: object) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/data")
+
+
+def test_full_disk_of_a_worker_is_named_and_the_attempt_runs_again(worker: Worker):
+    with room_for(0):
+        assert (outcome := worker.run()).ending == "worker"
+    assert outcome.detail == "the worker failed: File too large"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("workbench.batch.worker.archive_needed", full)
+        assert worker.run().detail == "the worker failed: the disk is full; free some space (/data)"
+    with room_for(30_000):
+        assert (outcome := worker.run()).ending == "error"
+    assert "the disk failed, is full or read-only" in outcome.detail
 
 
 def test_model_that_does_not_exist_is_an_error_of_this_attempt(worker: Worker):

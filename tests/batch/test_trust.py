@@ -166,6 +166,19 @@ def test_command_in_the_sandbox_cannot_find_the_checks_of_the_run(sandbox: Sandb
     assert output.count("forty-two") == 1
 
 
+@pytest.mark.confined
+def test_check_cannot_write_outside(sandbox: Sandbox):
+    found_or_installed(lambda: shutil.which("bwrap"), "bubblewrap")
+    outside = sandbox.home / "outside"
+    outside.mkdir()
+    check = f"touch {outside}/file; touch {sandbox.project}/file; touch inside && echo checked"
+    arguments = [write_tasks(sandbox, task(1, check=check)), "-o", "run", "--model", sandbox.script(FINISH)]
+    assert run_batch(sandbox, *arguments, "--sandbox", "workspace-write").returncode == 0
+    assert "\nchecked\n" in next(sandbox.project.glob("run/attempts/*/check.log")).read_text()
+    assert not list(outside.iterdir())
+    assert not (sandbox.project / "file").exists()
+
+
 def test_tools_do_not_read_the_checks_of_the_run(worker: Worker):
     run = worker.directory.parent / "runs/one"
     run.parent.mkdir()

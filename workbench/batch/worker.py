@@ -22,10 +22,10 @@ from workbench.batch.model_rate import Turns
 from workbench.batch.task import InvalidTask
 from workbench.batch.workspace_archives import archive_needed
 from workbench.engine.sockets import forbid_tracing
-from workbench.errors import WorkbenchError, describe_fault
+from workbench.errors import WorkbenchError, describe_fault, exhaustion
 from workbench.llm.model import Cancel
 from workbench.processes.descendants import mark_descendants
-from workbench.text import first_line
+from workbench.text import first_line, visible_path
 
 logger = logging.getLogger(__name__)
 _MOST_ENDED: Final = 1_000
@@ -139,7 +139,7 @@ def run_attempt(attempt: bytes, context: bytes, turns: Turns | None = None) -> b
     except (WorkbenchError, InvalidTask) as error:
         report = _ended(work, "worker", first_line(str(error), 300), began)
     except OSError as error:  # such as a full disk, or a run that was deleted
-        report = _ended(work, "worker", first_line(describe_fault(error), 300), began)
+        report = _ended(work, "worker", first_line(f"the worker failed: {_reason(error)}", 300), began)
     except Exception as error:  # a fault in one attempt must not end the run
         logger.exception("an attempt failed")
         report = _ended(work, "worker", first_line(describe_fault(error), 300), began)
@@ -152,6 +152,11 @@ def _run(work: TaskAttempt, shared: RunContext, files: AttemptFiles, cancel: Can
         outcome = AttemptOutcome(*work.names, "workspace", "its archive is not on the worker")
         return Report(outcome, missing_archive=missing)
     return AttemptRunner(work, shared, files, cancel, turns, archive=archive).run()
+
+
+def _reason(error: OSError) -> str:
+    where = f" ({visible_path(str(error.filename))})" if error.filename else ""
+    return exhaustion(error) or f"{error.strerror or error}{where}"
 
 
 def _ended(attempt: TaskAttempt, ending: Ending, detail: str, began: float) -> Report:
