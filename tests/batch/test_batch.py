@@ -42,6 +42,7 @@ from workbench.batch.run_directory import RunDirectory
 from workbench.batch.task import TaskSpec
 from workbench.batch.watched_run import WatchedRun
 from workbench.batch.worker import run_attempt
+from workbench.session.storage.lock import is_locked
 
 pytestmark = pytest.mark.timeout(400)
 INTRUDER = "from distributed import Client; Client('tcp://127.0.0.1:{}', timeout=3).scheduler_info()"
@@ -245,6 +246,51 @@ def test_what_running_attempts_have_spent_counts_for_the_cost_of_the_run(sandbox
     assert client.returncode == 4
     assert outcomes(sandbox).keys() == {"t0", "t1"}
     assert not list(run.glob("attempts/*/*progress"))
+
+
+def test_what_killed_and_repeated_attempts_have_spent_counts_for_the_cost_of_the_run(sandbox: Sandbox):
+    file, run = sandbox.locations.settings_file, RunDirectory(sandbox.project / "run")
+    file.parent.mkdir(parents=True)
+
+    def spent_by(session: str) -> bool:
+        progress = next(filter(None, map(read_progress, run.path.glob("attempts/t0-*"))), None)
+        return progress is not None and progress.cost > 0.1 and session_of_first() != session
+
+    def session_of_first() -> str:
+        return next((path.read_text() for path in run.path.glob("attempts/t0-*/session")), "")
+
+    def kill_worker(client: subprocess.Popen[str]) -> None:
+        (worker,) = [each for each in psutil.Process(client.pid).children() if "spawn_main" in " ".join(each.cmdline())]
+        worker.kill()
+
+    waits = bash("sleep 1000")
+    with ModelServer([waits], repeat_last=True) as server:  # 100 tokens in, 20 out for each call
+        price = "price = { input = 1000, output = 5000 }"
+        file.write_text(f'[models.dear]\nmodel = "openai/x"\napi_base = "{server.base_url}"\n{price}\n')
+        tasks = write_tasks(sandbox, *(task(number, check="", mode="high") for number in range(2)))
+        options = ["--model", "dear", "--max-parallel", "1", "-o", "run"]
+        with start_batch(sandbox, tasks, *options) as client:
+            wait_for(lambda: spent_by(""), "the first call")
+            first = session_of_first()
+            kill_worker(client)
+            wait_for(lambda: spent_by(first), "the call of the repetition")
+            assert round(run.cost_without_outcomes, 2) == 0.4
+            client.kill()
+        wait_for(lambda: not is_locked(next(run.path.glob("attempts/t0-*/lock"))), "the end of the attempt")
+        assert round(run.cost_without_outcomes, 2) == 0.4
+        with start_batch(sandbox, "--resume", *options) as client:
+            second = session_of_first()
+            wait_for(lambda: spent_by(second), "the call of the second repetition")
+            press_ctrl_c(client)
+            wait_for(lambda: "no more attempts" in _line(client), "the answer to the first")
+            press_ctrl_c(client)
+            assert client.wait(60) == 130
+        assert round(outcomes(sandbox)["t0"].cost, 2) == 0.2
+        assert round(run.cost_without_outcomes, 2) == 0.4
+        done = run_batch(sandbox, "--resume", *options, "--max-cost", "0.6")
+    assert done.returncode == 4, done.stderr
+    assert "2 attempts left" in done.stderr
+    assert round(outcomes(sandbox)["t0"].cost, 2) == 0.2
 
 
 def test_calls_of_a_model_are_spread_over_all_workers(sandbox: Sandbox):

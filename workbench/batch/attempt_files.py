@@ -14,6 +14,7 @@ import msgspec
 from workbench import __version__
 from workbench.batch.attempt import AttemptOutcome, TaskAttempt
 from workbench.batch.attempt_progress import DRAFT_FILE, PROGRESS_FILE
+from workbench.batch.discarded_costs import DISCARDED_FILE, discard_cost, discard_progress
 from workbench.batch.stored_results import PART, StoredResult, store_result
 from workbench.config.locations import Locations, private_directory
 from workbench.errors import WorkbenchError
@@ -27,8 +28,8 @@ _OUTCOME: Final = "outcome.json"
 _LOCK: Final = "lock"
 _NOTE: Final = "session"
 _QUESTION: Final = "question"
-_NO_RESULTS: Final = frozenset({_LOCK, _NOTE, PROGRESS_FILE, DRAFT_FILE})
-"""Files of an attempt that matter only while it runs."""
+_NO_RESULTS: Final = frozenset({_LOCK, _NOTE, PROGRESS_FILE, DRAFT_FILE, DISCARDED_FILE})
+"""Files of an attempt that are not about its result."""
 _LONGEST_QUESTION: Final = 300
 _POLL: Final = 0.2
 _SESSION: Final = lazy_pattern(r"[a-z0-9][a-z0-9-]{0,79}")
@@ -175,7 +176,7 @@ class AttemptFiles:
         return report
 
     def note_session(self, session_id: str) -> None:
-        """Note the session that the attempt starts now, and delete what a killed worker noted. Raises OSError.
+        """Note the session that the attempt starts now, and settle what a killed worker noted. Raises OSError.
 
         A worker that is killed after it has stored a session, and before the outcome, would leave one too many.
         """
@@ -183,7 +184,7 @@ class AttemptFiles:
         earlier = _content(note).decode(errors="replace")
         if _SESSION.fullmatch(earlier):
             (self._run / "sessions" / f"{earlier}{SUFFIX}").unlink(missing_ok=True)
-        self.path(PROGRESS_FILE).unlink(missing_ok=True)
+        discard_progress(self.directory)
         note.write_text(session_id)
 
     def note_question(self, question: str) -> None:
@@ -195,7 +196,8 @@ class AttemptFiles:
 
     def report(self, outcome: AttemptOutcome, session: Path | None) -> Report:
         """Store the outcome and the file of the session, or return them by value if they are small. Raises OSError."""
-        self.path(PROGRESS_FILE).unlink(missing_ok=True)
+        if outcome.ending != "interrupted":  # its outcome is not stored, and gets lost with a client that is killed
+            self.path(PROGRESS_FILE).unlink(missing_ok=True)
         if self._is_shared:
             if session is not None:
                 shutil.move(session, private_directory(self._run / "sessions") / session.name)
@@ -253,12 +255,13 @@ def question_in(directory: Path) -> str:
     return first_line(_content(directory / _QUESTION).decode(errors="replace"), _LONGEST_QUESTION)
 
 
-def forget_files(directory: Path) -> None:
-    """Let an attempt with files in this directory run again: delete what it left. Raises OSError."""
+def forget_files(directory: Path, outcome: AttemptOutcome) -> None:
+    """Let an attempt with files in this directory run again: delete what it left but its cost. Raises OSError."""
     if directory.is_dir():
         for file in directory.iterdir():
-            if file.name != _LOCK:
+            if file.name not in (_LOCK, DISCARDED_FILE):
                 file.unlink()
+    discard_cost(directory, outcome.cost)
 
 
 def _lock(file: IO[str], cancel: Cancel) -> bool:

@@ -199,6 +199,7 @@ class BatchRun:
         """Count an attempt as running, and return the name under which it is handed out."""
         earlier = self.running.get(attempt.key)
         if earlier is None:
+            self._progress.on_start(attempt.key)
             self.running[attempt.key] = RunningAttempt(attempt, time.monotonic())
         else:
             self.running[attempt.key] = RunningAttempt(attempt, earlier.since, earlier.number + 1)
@@ -233,6 +234,7 @@ class BatchRun:
             else:
                 outcome = self._failed(attempt, each)
             if outcome is not None:
+                self.cost += self._progress.on_end(outcome, attempt.key)
                 del self.running[attempt.key]
                 yield outcome
 

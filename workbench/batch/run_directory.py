@@ -16,6 +16,7 @@ import msgspec
 from workbench import __version__
 from workbench.batch.attempt import AttemptOutcome
 from workbench.batch.attempt_files import forget_files
+from workbench.batch.discarded_costs import cost_without_outcomes
 from workbench.batch.task import TaskSpec
 from workbench.batch.task_files import decoded, encoded
 from workbench.errors import UsageError, WorkbenchError
@@ -77,6 +78,11 @@ class RunDirectory:
         return self.path / "attempts" / key
 
     @property
+    def cost_without_outcomes(self) -> float:
+        """What killed and repeated attempts have cost, in US dollars."""
+        return cost_without_outcomes(self.of_attempt(""))
+
+    @property
     def is_in_use(self) -> bool:
         """Whether a client works on the run now."""
         return is_locked(self.path / "lock")
@@ -131,7 +137,7 @@ class RunDirectory:
         if outcome is None:
             return
         try:
-            forget_files(self.of_attempt(key))
+            forget_files(self.of_attempt(key), outcome)
             if outcome.session:
                 (self.sessions / f"{outcome.session}{SUFFIX}").unlink(missing_ok=True)
         except OSError as error:

@@ -11,12 +11,15 @@ from typing import Final
 
 import msgspec
 
+from workbench.batch.attempt import AttemptOutcome
 from workbench.batch.attempt_files import RunContext
-from workbench.batch.attempt_progress import AttemptProgress, read_progress
+from workbench.batch.attempt_progress import PROGRESS_FILE, AttemptProgress, read_progress
 from workbench.batch.cluster import Cluster
+from workbench.batch.discarded_costs import discard_progress, discarded_cost
 from workbench.batch.elsewhere import ElsewhereList, RunningElsewhere
 from workbench.batch.progress import RunningAttempt
 from workbench.batch.run_directory import RunDirectory
+from workbench.session.storage.lock import is_locked
 
 logger = logging.getLogger(__name__)
 _EVERY: Final = 1.0
@@ -42,6 +45,10 @@ class RunProgress:
         self._running: Mapping[str, AttemptProgress] = {}
         self._reported: Mapping[str, AttemptProgress] = {}
         """What the workers have reported."""
+        self._discarded: dict[str, float] = {}
+        """What earlier runs of the running attempts had cost before they were handed out."""
+        self._lost: Mapping[str, float] = {}
+        """What killed workers have spent on running attempts since then."""
         self._since: dict[str, float] = {}
         self._is_due = threading.Event()
         self._thread: threading.Thread | None = None
@@ -51,8 +58,26 @@ class RunProgress:
         return self._running.get(key)
 
     def cost(self, running: Mapping[str, object]) -> float:
-        """Return what these attempts have cost so far, in US dollars."""
-        return sum(each.cost for key, each in self._running.items() if key in running)
+        """Return what these attempts have cost since they were handed out, in US dollars."""
+        return sum(each.cost for key, each in self._running.items() if key in running) + sum(self._lost.values())
+
+    def on_start(self, key: str) -> None:
+        """Prepare for an attempt that is handed out for the first time."""
+        directory = self._here / key
+        with suppress(OSError):  # on a full disk, the first outcome ends the run
+            if not is_locked(directory / "lock"):  # otherwise that of a killed client is just ending
+                discard_progress(directory)
+        self._discarded[key] = discarded_cost(directory)
+
+    def on_end(self, outcome: AttemptOutcome, key: str) -> float:
+        """Forget an attempt that has ended; return what killed workers have spent on it."""
+        directory = self._here / key
+        with suppress(OSError):
+            if outcome.ending == "worker":
+                discard_progress(directory)
+            else:
+                (directory / PROGRESS_FILE).unlink(missing_ok=True)
+        return discarded_cost(directory) - self._discarded.pop(key, 0.0)
 
     def refresh(self, running: Mapping[str, RunningAttempt], *, at_once: bool = False) -> None:
         """Read what has changed, unless that was done a moment ago and `at_once` is false."""
@@ -67,6 +92,8 @@ class RunProgress:
         # An attempt that is just ending has no file any more, and no outcome yet: what it has spent still counts.
         latest = {key: progress or self._running.get(key) for key, progress in read.items()}
         self._running = {key: each for key, each in latest.items() if each is not None}
+        lost = {key: discarded_cost(self._here / key) - self._discarded[key] for key in running}
+        self._lost = {key: cost for key, cost in lost.items() if cost}
         if self._cluster.is_elsewhere:
             self._write_list(missing, running, now)
 

@@ -62,7 +62,7 @@ def batch(arguments: Namespace) -> int:
             raise UsageError(f"--rate {unknown[0]}: no task is attempted with that model")
         outcomes = read_outcomes(directory.results)
         attempts = list(_open_attempts(arguments, tasks, options, outcomes))
-        earlier_cost = sum(each.cost for each in outcomes)
+        earlier_cost = sum(each.cost for each in outcomes) + directory.cost_without_outcomes
         del outcomes  # the run may take days, and these are many
         with closing(Results(directory.results)) as results, _cluster(arguments, len(attempts)) as cluster:
             turns = SchedulerTurns(options.nonce, rates) if rates else None

@@ -200,7 +200,7 @@ def _run(arguments: Namespace, settings: Settings, race: Race, interrupts: Inter
     workers = arguments.max_parallel or max(_LEAST_PARALLEL, len(os.sched_getaffinity(0)))
     with closing(Results(race.run.results)) as results, local_cluster(min(workers, len(attempts))) as cluster:
         max_cost = settings.max_cost if "max_cost" in settings.from_flags else 0.0
-        cost = sum(each.cost for each in read_outcomes(race.run.results))
+        cost = sum(each.cost for each in read_outcomes(race.run.results)) + race.run.cost_without_outcomes
         run = BatchRun(race.run, context, cluster, max_cost=max_cost, earlier_cost=cost, notify=print_error)
         interrupts.concern(run)
         with display(run, len(attempts), as_json=arguments.json) as show:
