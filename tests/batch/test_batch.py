@@ -184,20 +184,27 @@ def _line(client: subprocess.Popen[str]) -> str:
 
 
 def test_resumed_run_repeats_only_what_is_asked_for(sandbox: Sandbox, model: str):
-    tasks = write_tasks(sandbox, task(1), task(2, check="false"), task(3, max_steps=1))
-    assert run_batch(sandbox, tasks, "-o", "run", "--model", model).returncode == 0
+    limited = {"max_steps": 1}
+    rows = (
+        task(1),
+        task(2, check="false"),
+        task(3, **limited, check="false"),
+        task(4, **limited),
+        task(5, setup="false"),
+    )
+    assert run_batch(sandbox, write_tasks(sandbox, *rows), "-o", "run", "--model", model).returncode == 1
     first = outcomes(sandbox)
-    assert [each.state for each in first.values()] == ["solved", "unsolved", "solved"]
-    assert first["t3"].ending == "limit"
+    assert [each.state for each in first.values()] == ["solved", "unsolved", "unsolved", "solved", "setup"]
+    assert (first["t3"].ending, first["t4"].ending) == ("limit", "limit")
     assert run_batch(sandbox, "--resume", "-o", "run").stdout == ""
     assert outcomes(sandbox) == first
-    assert run_batch(sandbox, "--resume", "-o", "run", "--retry", "failed").stdout.count("\n") == 1
-    second = outcomes(sandbox)
-    assert second["t2"].started > first["t2"].started
-    assert (second["t1"], second["t3"]) == (first["t1"], first["t3"])
-    run_batch(sandbox, "--resume", "-o", "run", "--retry", "stopped")
-    assert outcomes(sandbox)["t3"].started > first["t3"].started
-    assert len(sessions(sandbox)) == 3
+    for retry, repeated in (("errors", {"t5"}), ("stopped", {"t3"}), ("failed", {"t2", "t3", "t5"})):
+        before = outcomes(sandbox)
+        run_batch(sandbox, "--resume", "-o", "run", "--retry", retry)
+        after = outcomes(sandbox)
+        assert {name for name, each in after.items() if each.started > before[name].started} == repeated
+        assert all(after[name] == before[name] for name in after.keys() - repeated)
+    assert len(sessions(sandbox)) == 4
 
 
 def test_run_stops_starting_at_its_cost(sandbox: Sandbox):

@@ -19,6 +19,8 @@ STOPPED: Final[frozenset[Ending]] = frozenset({"question", "limit", "interrupted
 """Endings at which something stopped an agent that was not done."""
 BROKEN: Final[frozenset[Ending]] = frozenset({"stuck", "error", "workspace", "setup", "worker"})
 """Endings that are failures, whatever the check says."""
+ERRORS: Final = BROKEN - {"stuck"}
+"""Endings that show nothing about the agent, such as a model or a worker that failed."""
 _UNSAFE: Final = lazy_pattern(r"[^A-Za-z0-9._-]+")
 
 
@@ -99,6 +101,19 @@ class AttemptOutcome(msgspec.Struct, frozen=True, omit_defaults=True):
     def names(self) -> tuple[str, str, int]:
         """The same as those of its attempt."""
         return self.task, self.model, self.attempt
+
+    def is_repeated(self, retry: str | None) -> bool:
+        """Whether a run that is resumed makes the attempt again; `retry` is `failed`, `errors`, `stopped` or None."""
+        if self.ending == "interrupted":
+            return True
+        match retry:
+            case "failed":
+                return self.ending in BROKEN or self.solved is False
+            case "errors":
+                return self.ending in ERRORS
+            case "stopped":
+                return self.ending in STOPPED and not self.solved
+        return False
 
     @property
     def state(self) -> str:

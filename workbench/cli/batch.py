@@ -164,16 +164,9 @@ def _open_attempts(
     arguments: Namespace, tasks: Sequence[TaskSpec], options: RunOptions, outcomes: Sequence[AttemptOutcome]
 ) -> Iterator[TaskAttempt]:
     """Yield the attempts that have no outcome yet, were interrupted, or are to be repeated."""
-    from workbench.batch.attempt import BROKEN, STOPPED, planned
+    from workbench.batch.attempt import planned
 
-    again = {"failed": BROKEN, "stopped": STOPPED, None: frozenset()}[arguments.retry]
-    done = {
-        each.names
-        for each in outcomes
-        if each.ending != "interrupted"
-        and each.ending not in again
-        and not (arguments.retry == "failed" and each.solved is False)
-    }
+    done = {each.names for each in outcomes if not each.is_repeated(arguments.retry)}
     return (each for each in planned(tasks, options.models, options.attempts) if each.names not in done)
 
 

@@ -23,7 +23,10 @@ def add_batch(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--resume", action="store_true", help="continue the run in RUN; what has ended is not repeated")
     parser.add_argument(
-        "--retry", choices=["failed", "stopped"], help="with --resume: repeat attempts that failed, or were stopped"
+        "--retry",
+        choices=["failed", "errors", "stopped"],
+        help="with --resume: repeat attempts that failed, also in their check; only those whose model or worker "
+        "failed, or that could not start; or those that were stopped",
     )
     parser.add_argument("--scheduler", metavar="ADDRESS", help="dask scheduler to use, such as tcp://host:8786")
     parser.add_argument(
