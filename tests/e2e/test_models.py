@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import threading
 
+import pytest
+
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Fault, Turn, bash, finish
 from tests.sandbox import Sandbox, wait_for
@@ -212,3 +214,38 @@ def test_model_flag_without_a_provider_starts_nothing(sandbox: Sandbox):
         assert terminal.wait_exit() == 1
     assert list_sessions(sandbox.locations) == []
     assert not (sandbox.project / "out").exists()
+
+
+@pytest.mark.parametrize("origin", ["OHW_MODEL", "settings.toml"])
+def test_model_of_the_settings_without_a_provider_starts_no_run(sandbox: Sandbox, origin: str):
+    if origin == "OHW_MODEL":
+        sandbox.env[origin] = "deepseek-chat"
+    else:
+        sandbox.locations.settings_file.parent.mkdir(parents=True, exist_ok=True)
+        sandbox.locations.settings_file.write_text('model = "deepseek-chat"\n')
+    (sandbox.project / "tasks.jsonl").write_text('{"id": "a", "prompt": "go"}\n')
+    for words in (["run", "go"], ["batch", "tasks.jsonl", "-o", "out"]):
+        done = sandbox.command(*words)
+        assert (done.returncode, done.stdout) == (1, ""), words
+        (line,) = done.stderr.splitlines()
+        assert line.startswith(f"ohw: {origin}: no provider is known for the model 'deepseek-chat'")
+        assert "did you mean 'deepseek/deepseek-chat'?" in line
+    assert list_sessions(sandbox.locations) == []
+    assert not (sandbox.project / "out").exists()
+
+
+def test_screen_names_a_model_of_the_settings_that_has_no_provider(sandbox: Sandbox):
+    with ModelServer([finish("Done by one.")]) as one, ModelServer() as two:
+        write_profiles(sandbox, one, two)
+        env = {**sandbox.env, **KEYS, "OHW_MODEL": "deepseek-chat"}
+        with Terminal(["--workspace", str(sandbox.project)], 110, 34, env) as terminal:
+            terminal.never_ask()
+            terminal.wait_for("no provider is known for the model 'deepseek-chat'")
+            terminal.wait_for("'deepseek/deepseek-chat'?")
+            terminal.type("/model one")
+            terminal.press("enter")
+            terminal.type("work")
+            terminal.press("enter")
+            terminal.wait_for("Done by one.")
+            terminal.press("ctrl+q")
+            assert terminal.wait_exit() == 0

@@ -6,6 +6,7 @@ import pytest
 
 from workbench.llm.litellm_setup import load_litellm
 from workbench.llm.model import ModelError
+from workbench.llm.price_table import entries
 from workbench.llm.provider_names import check_model_name, nearest_model, provider_names
 
 
@@ -37,7 +38,17 @@ def test_no_model_that_litellm_can_call_is_refused():
                 litellm.get_llm_provider(name)
 
 
-@pytest.mark.parametrize("name", ["nope/x", "foo-small", "nope", "openai/", "/x", "meta-llama/Llama-3"])
+def test_no_chat_model_of_the_table_is_accepted_that_litellm_cannot_call():
+    litellm = load_litellm()
+    chat = [name for name, entry in entries() if entry.get("mode") == "chat" and not name.startswith("github_copilot/")]
+    accepted = [name for name in chat if not is_refused(name)]
+    assert all(litellm.get_llm_provider(name)[1] for name in accepted), "it raises an error for others"
+    assert len(accepted) > 1000
+
+
+@pytest.mark.parametrize(
+    "name", ["nope/x", "foo-small", "nope", "openai/", "/x", "meta-llama/Llama-3", "deepseek-chat", "doubao-embedding"]
+)
 def test_model_without_a_provider_is_refused(name):
     assert is_refused(name)
     assert not is_refused(name, "http://localhost:8000/v1"), "the server decides"
@@ -49,6 +60,9 @@ def test_model_without_a_provider_is_refused(name):
         ("anthropc/claude-x", "anthropic/claude-x"),
         ("opnai/gpt-5", "openai/gpt-5"),
         ("deepseek-chatt", "deepseek/deepseek-chat"),
+        ("deepseek-chat", "deepseek/deepseek-chat"),
+        ("gpt-5x", "openai/gpt-5"),
+        ("mistral-large-latest", "mistral/mistral-large-latest"),
         ("smal", "small"),
         ("nope/x", ""),
     ],

@@ -1,4 +1,5 @@
 import sqlite3
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 
@@ -54,6 +55,45 @@ def test_session_without_messages_leaves_nothing_behind(where, tmp_path):
     made.close()
     assert list(session_path(where, NAME).parent.iterdir()) == []
     assert not state_directory(where, NAME).exists()
+
+
+def unusable(notices: Iterable[str]) -> list[str]:
+    return [line for line in notices if "no provider is known" in line]
+
+
+def test_model_without_a_provider_is_named_when_a_session_starts_and_when_it_is_resumed(where, tmp_path):
+    made = start_session(
+        where, Settings(model="deepseek-chat"), tmp_path, NAME, on_event=lambda event: None, on_live=lambda event: None
+    )
+    made.session.send("work")
+    made.close()
+    again = opened(where)
+    again.close()
+    for session in (made, again):
+        (line,) = unusable(session.notices)
+        assert "'deepseek-chat'" in line
+        assert "did you mean 'deepseek/deepseek-chat'?" in line
+        assert "/model" in line
+
+
+def test_fallback_model_without_a_provider_is_named_when_a_session_starts(where, tmp_path):
+    models = {"main": {"model": "openai/x", "fallback_models": ["scripted/demo", "nope/x"]}}
+    settings = Settings(model="main", models=models)
+    made = start_session(where, settings, tmp_path, NAME, on_event=lambda event: None, on_live=lambda event: None)
+    made.close()
+    (line,) = unusable(made.notices)
+    assert "'nope/x'" in line
+
+
+def test_usable_model_gets_no_notice(where, tmp_path):
+    for name, settings in enumerate(
+        [SETTINGS, Settings(model="openai/x"), Settings(model="x", api_base="http://h/v1")]
+    ):
+        made = start_session(
+            where, settings, tmp_path, f"{NAME}{name}", on_event=lambda event: None, on_live=lambda event: None
+        )
+        made.close()
+        assert unusable(made.notices) == []
 
 
 def test_session_with_a_late_first_message_is_kept(where, tmp_path):

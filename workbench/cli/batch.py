@@ -23,7 +23,7 @@ from workbench.cli.batch_run import (
     models_of,
     require_cluster,
 )
-from workbench.cli.common import check_models, print_error, settings_of
+from workbench.cli.common import check_default_model, check_models, print_error, settings_of
 from workbench.config.settings import Settings
 from workbench.errors import UsageError
 from workbench.llm.factory import NO_MODEL_MESSAGE
@@ -143,8 +143,12 @@ def _run_of(arguments: Namespace, settings: Settings) -> tuple[RunDirectory, Run
     if arguments.source is None:
         raise UsageError("which tasks? `ohw batch TASKS -o RUN`; --resume continues an earlier run")
     tasks = read_tasks(arguments.source, sys.stdin.read() if arguments.source == "-" else None, _template(arguments))
+    needs_model = not all(task.model for task in tasks)
+    check_models(settings, *(task.model for task in tasks if task.model))
+    if not models and needs_model:
+        check_default_model(settings)
     models = models or tuple(filter(None, [settings.model]))
-    if not models and not all(task.model for task in tasks):
+    if not models and needs_model:
         raise UsageError(NO_MODEL_MESSAGE)
     check_never(settings, tasks)
     options = RunOptions(models, arguments.attempts or 1, flags_of(arguments), shared=_shared(arguments))

@@ -4,6 +4,7 @@ arguments, and print lines.
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import Namespace
 from dataclasses import replace
@@ -12,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from workbench.config.locations import Locations
 from workbench.config.setting_kinds import declared
-from workbench.config.settings import Settings, load_settings
-from workbench.errors import UsageError
+from workbench.config.settings import Settings, load_settings, origin_of
+from workbench.errors import UsageError, WorkbenchError
 from workbench.processes.spawn import keep_out_of
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ def settings_of(arguments: Namespace, *, lenient: bool = False) -> tuple[Locatio
 def check_models(settings: Settings, *names: str) -> None:
     """Raise ModelError if no provider is known for one of these models or, without names, for that of `--model`.
 
-    The model in the settings file or the environment is not checked: the screen opens with it, and can replace it.
+    Without names, the model in the settings file or the environment is not checked: the session that opens with it
+    reports it, and the user can replace it there.
     """
     names = names or ((settings.model,) if settings.model and "model" in settings.from_flags else ())
     if names:
@@ -48,6 +50,20 @@ def check_models(settings: Settings, *names: str) -> None:
 
         for name in names:
             check_provider(settings.profile(name), settings.models)
+
+
+def check_default_model(settings: Settings) -> None:
+    """Raise WorkbenchError if no provider is known for the model that is set; the message begins with what sets it."""
+    if not settings.model:
+        return
+    try:
+        check_models(settings, settings.model)
+    except WorkbenchError as error:
+        if "model" in settings.from_flags:
+            raise
+        origin = origin_of("model", settings, os.environ, is_written=True)
+        where = "settings.toml" if origin == "your file" else origin
+        raise WorkbenchError(f"{where}: {error}") from None
 
 
 def workspace_of(arguments: Namespace) -> Path:

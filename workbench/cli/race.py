@@ -46,7 +46,7 @@ from workbench.cli.batch_run import (
     require_cluster,
 )
 from workbench.cli.batch_watch import watch_run
-from workbench.cli.common import check_models, print_error, print_line, settings_of, workspace_of
+from workbench.cli.common import check_default_model, check_models, print_error, print_line, settings_of, workspace_of
 from workbench.config.locations import Locations
 from workbench.config.modes import MODES
 from workbench.config.settings import Settings
@@ -172,8 +172,11 @@ def _task(arguments: Namespace, settings: Settings, workspace: Path) -> TaskSpec
 
 
 def _options(arguments: Namespace, settings: Settings) -> RunOptions:
-    models = models_of(arguments) or tuple(filter(None, [settings.model]))
+    models = models_of(arguments)
     check_models(settings, *models)
+    if not models:
+        check_default_model(settings)
+    models = models or tuple(filter(None, [settings.model]))
     if not models:
         raise UsageError(NO_MODEL_MESSAGE)
     return RunOptions(models, attempts_with_each(models, arguments.attempts or 0), flags_of(arguments))

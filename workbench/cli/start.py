@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.common import check_models, chosen_session, settings_of, workspace_of
+from workbench.cli.common import check_default_model, check_models, chosen_session, settings_of, workspace_of
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.errors import UsageError, WorkbenchError
@@ -182,7 +182,7 @@ def run(arguments: Namespace) -> int:
         _check_no_copy(arguments)
         return run_there(arguments, prompt)
     where, settings = settings_of(arguments)
-    check_models(settings)
+    check_default_model(settings)
     from workbench.engine.sockets import forbid_tracing
     from workbench.plain.headless import run as run_headless
     from workbench.processes.descendants import mark_descendants

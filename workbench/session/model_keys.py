@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import MutableMapping
+from collections.abc import Iterator, MutableMapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -138,6 +138,14 @@ class SessionModels:
     def check_name(self, name: str) -> None:
         """Raise ModelError if no provider is known for the model `name`."""
         check_provider(self.profile(name), self.settings.models)
+
+    def problems(self, name: str) -> Iterator[str]:
+        """Yield why the model `name`, or one of its fallback models, cannot be used: no provider is known for it."""
+        for each in (name, *self._fallbacks(name)):
+            try:
+                self.check_name(each)
+            except ModelError as error:
+                yield str(error)
 
     def _fallbacks(self, name: str) -> list[str]:
         """Return the names of the models to try after this one, in order; each is followed by its own fallback

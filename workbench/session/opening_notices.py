@@ -8,6 +8,7 @@ from workbench.config.locations import Locations
 from workbench.config.modes import NEVER
 from workbench.protocol.live import LiveEvent, Notice
 from workbench.rules.rule_set import RuleSet
+from workbench.session.model_keys import SessionModels
 from workbench.session.session import Session
 from workbench.session.state import State
 from workbench.session.storage.cleanup import sweep
@@ -39,10 +40,16 @@ def unreadable(store: Store) -> tuple[str, ...]:
     return (f"not all of this session can be read: event {first.first} ({first.reason}){others}",)
 
 
-def notices_of(host: str, toolset: Toolset, rules: RuleSet) -> tuple[str, ...]:
-    """Return notices about the model's host, missing or unknown tools, and faults in rule files."""
+def notices_of(models: SessionModels, model: str, toolset: Toolset, rules: RuleSet) -> tuple[str, ...]:
+    """Return notices about the model, missing or unknown tools, and faults in rule files.
+
+    Those about the model say that it or a fallback model has no provider, and at which host it is called.
+    """
+    ended = (problem if problem.endswith("?") else f"{problem}." for problem in models.problems(model))
+    unusable = (f"{problem} Choose another with /model." for problem in ended)
+    host = "" if models.is_named(model) else models.host(model)
     where = (f"the model is called at {host}, which is not its provider's own host",) if host else ()
-    return (*where, *toolset.notices, *rules.faults, *rules.unknown_tools(toolset.names))
+    return (*unusable, *where, *toolset.notices, *rules.faults, *rules.unknown_tools(toolset.names))
 
 
 def show_sandbox(session: Session, state: State, show: Callable[[LiveEvent], None]) -> None:

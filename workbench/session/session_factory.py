@@ -362,12 +362,12 @@ class _Builder:
         toolset.confinement.sandbox.when_proven(show)
         if toolset.confinement.container is not None and request.parent is None:
             toolset.confinement.container.when_changed(show)
-        host = "" if request.models.is_named(started.model) else request.models.host(started.model)
+        about_parts = notices_of(request.models, started.model, toolset, rules)
         return OpenedSession(
             id=started.id,
             session=session,
             profile=request.models.profile(started.model),
-            notices=(*notices, *unreadable(store), *notices_of(host, toolset, rules), *self._kind_notices()),
+            notices=(*notices, *unreadable(store), *about_parts, *self._kind_notices()),
             delegates=self._delegates.joined_to(session.files),
             servers=toolset.servers,
             server_questions=toolset.server_questions,
