@@ -97,7 +97,18 @@ def _dispatch(words: list[str]) -> int:
     except SystemExit:
         sys.stdout.flush()  # the help is printed; a failure of that can still be reported
         raise
+    from workbench.files.state_files import on_own_write
+
+    on_own_write(_sign_write)
     return function_of(command)(arguments)
+
+
+def _sign_write(path: str, digest: bytes) -> None:
+    """Sign a write to the user's files, so that no engine attributes it to a command of an agent."""
+    # Imported late, because most commands write none of these files.
+    from workbench.session.storage.signed_writes import sign_write
+
+    sign_write(path, digest)
 
 
 def _complain(error: WorkbenchError) -> None:

@@ -68,6 +68,12 @@ class Locations:
         return self.config / "commands"
 
     @property
+    def compared(self) -> tuple[Path, ...]:
+        """The real paths of the settings and approvals, which engines compare before and after each action."""
+        paths = (self.config, self.data / "mcp", self.data / "trusted.json")
+        return tuple(Path(os.path.realpath(path)) for path in paths)
+
+    @property
     def prompt_history(self) -> Path:
         """The file with the messages the user sent in all sessions."""
         return self.state / "prompt-history.jsonl"

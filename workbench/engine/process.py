@@ -27,7 +27,7 @@ from workbench.engine.sockets import forbid_tracing, listen
 from workbench.engine.worker import end_without_memory
 from workbench.errors import WorkbenchError, describe_fault, exhaustion
 from workbench.files.crash_reports import crash_line
-from workbench.files.state_files import discard_file
+from workbench.files.state_files import discard_file, on_own_write
 from workbench.llm.litellm_setup import import_early
 from workbench.processes.descendants import mark_descendants
 from workbench.processes.spawn import end_running
@@ -35,6 +35,7 @@ from workbench.protocol.codec import Data, encode
 from workbench.protocol.commands import Hello, Refused
 from workbench.session.session_factory import Listeners, OpenedSession, open_session, start_session
 from workbench.session.session_names import socket_path
+from workbench.session.storage.signed_writes import sign_write
 
 logger = logging.getLogger("workbench.engine")
 
@@ -48,6 +49,7 @@ def main() -> int:
     write_logs_to(log_path(launch.locations, launch.session_id))
     faulthandler.enable()
     end_without_memory()
+    on_own_write(sign_write)
     sys.excepthook = partial(_report_crash, launch.locations)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:

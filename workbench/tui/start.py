@@ -140,8 +140,7 @@ def _crash_line(locations: Locations, error: BaseException) -> str:
 
 
 def _follow_writes(app: WorkbenchApp, locations: Locations) -> None:
-    compared = tuple(Path(os.path.realpath(each)) for each in (locations.config, locations.data / "mcp"))
-    on_own_write(partial(_notify_engine, app, compared))
+    on_own_write(partial(_notify_engine, app, locations.compared))
 
 
 def _notify_engine(app: WorkbenchApp, compared: Sequence[Path], path: str, digest: bytes) -> None:

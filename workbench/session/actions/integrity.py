@@ -20,7 +20,6 @@ from msgspec.structs import replace
 
 from workbench.config.locations import Locations
 from workbench.files.root_directory import Root, real_path
-from workbench.files.state_files import is_own_write
 from workbench.llm.model import Cancel
 from workbench.protocol.events import ActionObserved, Event, VersionTaken
 from workbench.risk.home_files import ZSH
@@ -38,6 +37,7 @@ from workbench.session.actions.user_programs import SYSTEM_PROGRAMS, program_dir
 from workbench.session.log import Log
 from workbench.session.results import with_text
 from workbench.session.state import OpenAction
+from workbench.session.storage.signed_writes import OwnWrites
 from workbench.text import counted, visible, visible_path
 from workbench.tools.tool import ToolDefinition
 
@@ -96,6 +96,14 @@ class _Shared:
     """Descriptions of the files that are not compared because of a limit; the last ones that were reported."""
     pending: dict[str, PathChange] = field(default_factory=dict)
     """By path: changes that stay in place until the user has been asked about them."""
+    own_writes: OwnWrites = field(default_factory=OwnWrites)
+
+    def is_own_write(self, change: PathChange) -> bool:
+        """Return whether this process, a front end or another process of the user's made the change."""
+        after = change.after
+        if after is not None and not (after.kind == "file" and after.digest):
+            return False
+        return self.own_writes.accept(change.path, after.digest if after is not None else b"")
 
 
 _WORKSPACES: dict[tuple[str, ...], _Shared] = {}
@@ -277,7 +285,7 @@ class IntegrityGuard:
         return [
             change
             for change in (*differences, *self._shared.records.changes())
-            if not _is_own_write(change) and not any(each.allows(change) for each in permits)
+            if not self._shared.is_own_write(change) and not any(each.allows(change) for each in permits)
         ]
 
     def _may_undo(self, change: PathChange, permit: Permit) -> bool:
@@ -357,12 +365,6 @@ def _named_settings(locations: Locations) -> tuple[str, ...]:
     zsh = os.environ.get("ZDOTDIR", "")
     named += [f"{zsh}/{name}" for name in sorted(ZSH) if zsh]
     return tuple(os.path.normpath(path) for path in named if path.startswith("/"))
-
-
-def _is_own_write(change: PathChange) -> bool:
-    if change.after is None:
-        return is_own_write(change.path, b"")
-    return change.after.kind == "file" and bool(change.after.digest) and is_own_write(change.path, change.after.digest)
 
 
 def _is_equal(one: PathState | None, other: PathState | None) -> bool:

@@ -1,8 +1,8 @@
 """Compares our own records between actions: the approvals of MCP servers, and the permissions in closed sessions.
 
 A program that an agent runs could rewrite them, because it runs as the same user. Changes by this process and changes
-with a valid signature (see `session/storage/signatures`) are not reported, nor are those that allow no more than
-before.
+with a valid signature (see `signatures` and `signed_writes` in `session/storage`) are not reported, nor are those that
+allow no more than before.
 """
 
 from __future__ import annotations
@@ -18,15 +18,14 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from workbench.config.locations import Locations
-from workbench.files.root_directory import real_path
 from workbench.files.stat_keys import StatKey, has_settled, is_settled_directory, stat_key
-from workbench.files.state_files import is_own_write
 from workbench.processes.ancestry import ancestors, lock_holders
 from workbench.risk.protected_state import PathChange, PathState
 from workbench.session.session_names import SUFFIX
 from workbench.session.storage.lock import holder, lock_path
 from workbench.session.storage.permissions import Permissions, permissions_in
 from workbench.session.storage.signatures import key_path
+from workbench.session.storage.signed_writes import OwnWrites
 
 _SHARE: Final = 0.01
 """The largest fraction of the time that may be spent on comparing sessions; thousands are not compared at every
@@ -60,6 +59,7 @@ class OwnRecords:
         self._servers = str(locations.data / "mcp")
         self._key = str(key_path(locations))
         self._sessions = str(locations.sessions)
+        self._own_writes = OwnWrites()
         self._records: dict[str, _Record] | None = None
         self._files: dict[str, _Session] = {}
         self._directory: StatKey = ()
@@ -78,11 +78,18 @@ class OwnRecords:
             self._records, self._files = records, files
             return []
         before, self._records = self._records, records
-        changed = [path for path in sorted(before.keys() | records.keys()) if _allows_more(path, before, records)]
+        changed = [path for path in sorted(before.keys() | records.keys()) if self._allows_more(path, before, records)]
         if files is not self._files:
             changed += [path for path in sorted(files) if self._is_rewritten(path, files)]
             self._files = files
         return [change_of_record(path, is_new=path not in before and path in records) for path in changed]
+
+    def _allows_more(self, path: str, before: dict[str, _Record], now: dict[str, _Record]) -> bool:
+        """Return whether a process that is not the user's has changed a record such that more may run."""
+        old, new = before.get(path), now.get(path)
+        if old is not None and new is not None and old.digest == new.digest:
+            return False
+        return not self._own_writes.accept(path, new.digest if new else b"") and _grants_more(path, old, new)
 
     def _read_records(self) -> Iterator[tuple[str, _Record]]:
         for path, info in (*_entries(self._servers, (".json", ".shown")), *_entry(self._key)):
@@ -162,13 +169,8 @@ def _pinned(content: bytes) -> Any:
         return None
 
 
-def _allows_more(path: str, before: dict[str, _Record], now: dict[str, _Record]) -> bool:
-    """Return whether another process has changed a record such that more may run."""
-    old, new = before.get(path), now.get(path)
-    if old is not None and new is not None and old.digest == new.digest:
-        return False
-    if any(is_own_write(each, new.digest if new else b"") for each in {path, real_path(path)}):
-        return False
+def _grants_more(path: str, old: _Record | None, new: _Record | None) -> bool:
+    """Return whether a changed record lets more run than before."""
     if path.endswith(".key"):  # a new key makes nothing valid that was signed before
         return old is not None
     if not path.endswith(".json"):
