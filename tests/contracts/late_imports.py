@@ -116,6 +116,7 @@ OF_OURS: Final = {
     "workbench.tui.widgets.composer": _FIRST_FRAME,
     "workbench.tui.widgets.welcome": _FIRST_FRAME,
     "workbench.view.approval.trust": _FIRST_FRAME,
+    "workbench.view.farewell": "most sessions are no demos",
     "workbench.view.git_branch": _FIRST_FRAME,
     "workbench.view.prompt.completion": _FIRST_FRAME,
     "workbench.view.review.review": _FIRST_FRAME,

@@ -6,7 +6,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from tests.sandbox import Sandbox
+from tests.sandbox import Sandbox, wait_for
 from tests.terminal.terminal import Terminal
 from workbench.protocol.events import ActionDecided, ActionStarted, ModelResponded
 from workbench.session.session_names import session_path
@@ -53,7 +53,8 @@ def test_rejection_gets_an_answer_and_an_approved_edit_is_written_as_shown(sandb
         terminal.wait_for("✓ Finished", 60)
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
-        assert f"ohw resume {session.id}" in terminal.text()
+        assert "Its directory is deleted. Start the demo again with: ohw demo" in terminal.text()
+    wait_for(lambda: not directory.parent.exists(), "the demo's directory to be deleted")
     with Store.open(session_path(sandbox.locations, session.id), readonly=True) as store:
         events = list(store.events())
     decided = [event for event in events if isinstance(event, ActionDecided) and event.by == "person"]
@@ -61,3 +62,17 @@ def test_rejection_gets_an_answer_and_an_approved_edit_is_written_as_shown(sandb
     assert decided[0].note == "the test is right"
     assert any("“the test is right”" in event.text for event in events if isinstance(event, ModelResponded))
     assert decided[0].action_id not in [event.action_id for event in events if isinstance(event, ActionStarted)]
+
+
+def test_demo_that_is_not_finished_is_kept_and_resumed(sandbox: Sandbox):
+    with Terminal(["demo"], 130, 44, sandbox.env) as terminal:
+        terminal.wait_until(lambda screen: "325000)" in screen and "y Approve" in screen, "the first question", 60)
+        terminal.press("ctrl+q")
+        assert terminal.wait_exit() == 0
+        (session,) = list_sessions(sandbox.locations)
+        assert f"ohw resume {session.id}" in terminal.text()
+    wait_for(lambda: not sandbox.engines(), "the engine to end")
+    with Terminal(["resume", session.id], 130, 44, sandbox.env) as terminal:
+        terminal.wait_until(lambda screen: "325000)" in screen and "y Approve" in screen, "the question again", 60)
+        terminal.press("ctrl+q")
+        assert terminal.wait_exit() == 0

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from workbench.errors import UsageError
@@ -17,6 +18,10 @@ DEMO_RULES = ("allow $ python3 -m unittest", "allow $ python3 -m ledger book.txt
 them.
 """
 DEMO_PROMPT = "The balance of book.txt is wrong and a test fails. Find out why and fix it."
+DEMO_PREFIX = "ohw-demo-"
+"""How the names of the temporary directories of demos start."""
+DEMO_DIRECTORY = "ledger"
+"""The name of the project in such a directory."""
 _PROJECT = Path(__file__).parent / "project"
 
 
@@ -27,7 +32,7 @@ def copy_demo(target: Path | None = None) -> Path:
     """
     directory = _new_directory(target)
     try:
-        _copy(_PROJECT, directory)
+        _copy(directory)
     except OSError as error:
         raise UsageError(f"cannot copy the demo to {directory}: {error.strerror or error}") from error
     _commit(directory)
@@ -36,7 +41,7 @@ def copy_demo(target: Path | None = None) -> Path:
 
 def _new_directory(target: Path | None) -> Path:
     if target is None:
-        return Path(tempfile.mkdtemp(prefix="ohw-demo-")).resolve() / "ledger"
+        return Path(tempfile.mkdtemp(prefix=DEMO_PREFIX)).resolve() / DEMO_DIRECTORY
     try:
         target.mkdir(parents=True, exist_ok=True, mode=0o700)
         if any(target.iterdir()):
@@ -46,15 +51,19 @@ def _new_directory(target: Path | None) -> Path:
     return target.resolve()
 
 
-def _copy(source: Path, target: Path) -> None:
-    """Copy a directory into new files that belong to the user and are writable, even if the installed ones are not."""
-    target.mkdir(exist_ok=True, mode=0o700)
-    for entry in source.iterdir():
-        if entry.is_dir() and entry.name != "__pycache__":
-            _copy(entry, target / entry.name)
-        elif entry.is_file():
-            name = ".gitignore" if entry.name == "gitignore" else entry.name  # packaging would apply a `.gitignore`
-            (target / name).write_bytes(entry.read_bytes())
+def demo_files() -> Iterator[tuple[str, bytes]]:
+    """Yield the path in the project and the content of each of its files. Raises OSError."""
+    for file in sorted(_PROJECT.rglob("*")):
+        if file.is_file() and "__pycache__" not in file.parts:
+            name = ".gitignore" if file.name == "gitignore" else file.name  # packaging would apply a `.gitignore`
+            yield file.relative_to(_PROJECT).with_name(name).as_posix(), file.read_bytes()
+
+
+def _copy(target: Path) -> None:
+    """Copy the project into new files that belong to the user and are writable, even if the installed ones are not."""
+    for path, content in demo_files():
+        (target / path).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        (target / path).write_bytes(content)
 
 
 def _commit(directory: Path) -> None:

@@ -12,6 +12,7 @@ import logging
 import os
 import signal
 import sys
+import threading
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -33,6 +34,7 @@ from workbench.processes.descendants import mark_descendants
 from workbench.processes.spawn import end_running
 from workbench.protocol.codec import Data, encode
 from workbench.protocol.commands import Hello, Refused
+from workbench.session.demo_directories import discard_demo, sweep_demos
 from workbench.session.session_factory import Listeners, OpenedSession, open_session, start_session
 from workbench.session.session_names import socket_path
 from workbench.session.storage.signed_writes import sign_write
@@ -64,6 +66,7 @@ async def _serve(launch: Launch) -> int:
     screens = FrontEnds()
     broadcast = Broadcast(asyncio.get_running_loop(), screens.forward)
     opened = _opened(launch, broadcast)
+    threading.Thread(target=sweep_demos, args=(launch.locations,), name="old-demos", daemon=True).start()
     try:
         path = socket_path(launch.locations, launch.session_id)
         with listen(path) as listener:
@@ -75,6 +78,7 @@ async def _serve(launch: Launch) -> int:
                 discard_file(path)
     finally:
         opened.close()
+        discard_demo(opened.workspace, opened.session.ended)
 
 
 def _opened(launch: Launch, broadcast: Broadcast) -> OpenedSession:

@@ -31,10 +31,19 @@ def farewell(locations: Locations, state: SessionState) -> str:
         return f"The session may not be saved: {error}"
     if not is_saved:
         return f"The last events of this session are not saved in {path}."
+    if state.scripted and state.ended == "finished" and _is_deleted(Path(state.workspace)):
+        return " · ".join([*_totals(state, worked), "Its directory is deleted. Start the demo again with: ohw demo"])
     if state.workspace and not Path(state.workspace).is_dir() and not origin_of(path):
         directory = visible_path(state.workspace)
         return f"Saved in {path}\nIts directory {directory} is missing; once restored: ohw resume {state.session_id}"
     return " · ".join([*_totals(state, worked), f"Resume with: ohw resume {state.session_id}"])
+
+
+def _is_deleted(demo: Path) -> bool:
+    """Return whether the engine deletes the directory of a finished demo."""
+    from workbench.session.demo_directories import is_disposable
+
+    return is_disposable(demo)
 
 
 def _totals(state: SessionState, worked: float) -> Iterator[str]:
