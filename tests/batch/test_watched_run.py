@@ -220,7 +220,7 @@ def test_page_of_an_attempt_has_its_figures_and_the_ends_of_its_logs(tmp_path):
     log = run.directory.of_attempt(status.attempt.key) / "setup.log"
     log.write_text("".join(f"line {number}\n" for number in range(10_000)))
     text = attempt_text(run.directory, status, START)
-    assert "■ setup" in text
+    assert "⊘ setup" in text
     assert "uv: command not found" in text
     assert "line 9999" in text
     assert "line 99\n" not in text

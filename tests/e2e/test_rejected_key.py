@@ -43,7 +43,7 @@ def test_session_goes_on_with_another_key_without_a_restart(sandbox: Sandbox, so
                 if key == WRONG:
                     wait_for(lambda: server.rejected.count(f"Bearer {WRONG}") == 2, "the list of models and the test")
                     terminal.wait_for("✗ 401")
-            terminal.wait_for("Enter to retry")
+            terminal.wait_for("Enter Retry")
 
             terminal.press("enter")
             terminal.wait_for("All is well.")

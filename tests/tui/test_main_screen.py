@@ -6,9 +6,11 @@ from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.fake_client import FakeClient
 from tests.tui.sample_session import Script, working_session
 from workbench.client.client import CommandRefused, Disconnected, EngineNotice
+from workbench.config.settings import Settings
 from workbench.protocol import events as ev
 from workbench.protocol import live
 from workbench.protocol.usage import Usage
+from workbench.tui.app import WorkbenchApp
 from workbench.tui.screens.approval import ApprovalScreen
 from workbench.tui.screens.confirmations import ApproveAllScreen
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
@@ -21,6 +23,7 @@ from workbench.tui.widgets.side_panels import SidePanels
 from workbench.tui.widgets.status_line import StatusLine
 from workbench.tui.widgets.timeline import Timeline
 from workbench.tui.widgets.welcome import Welcome
+from workbench.view.app_session import AppSession
 from workbench.view.git_branch import is_dirty
 
 
@@ -113,8 +116,16 @@ async def test_unknown_cost_is_never_shown_as_zero():
     script = Script().start(scripted=True).user("Hi.").answer("Hello.", cost=None)
     app = workbench_app(FakeClient(script.events))
     async with app.run_test(size=(120, 30)) as pilot:
-        await wait_until(pilot, lambda: "cost ?" in text_of(app, StatusLine))
+        await wait_until(pilot, lambda: "price unknown" in text_of(app, StatusLine))
         assert "scripted model" in text_of(app, StatusLine)
+
+
+async def test_demo_that_starts_does_not_show_the_model_of_the_settings(tmp_path):
+    session = AppSession(FakeClient(), tmp_path, scripted="scripted/demo")
+    app = WorkbenchApp(session, Settings(model="openai/mine"))
+    async with app.run_test(size=(120, 30)) as pilot:
+        await wait_until(pilot, lambda: "scripted model" in text_of(app, StatusLine))
+        assert "mine" not in text_of(app, StatusLine)
 
 
 @pytest.mark.parametrize("size", [(1, 1), (20, 5), (40, 10), (80, 24), (99, 24), (100, 24), (300, 90)])

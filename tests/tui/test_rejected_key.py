@@ -94,7 +94,7 @@ async def test_form_opens_on_the_provider_and_the_model_is_reopened_with_another
             await pilot.press("enter")
             await wait_until(pilot, lambda: isinstance(app.screen, MainScreen))
             await wait_until(pilot, lambda: client.commands == [("reopen_model",)])
-            assert "Enter to retry" in text_on(app)
+            assert "Enter Retry" in text_on(app)
             await pilot.press("enter")
             await wait_until(pilot, lambda: client.commands[-1][0] == "send")
         assert KeyStore(where).read(key_name("openai/small", server.base_url)) == KEY
@@ -157,7 +157,7 @@ async def test_other_failures_open_no_form(where, fault):
     async with app.run_test(size=(100, 30)) as pilot:
         await at_rest(pilot, client)
         client.bring(*rejection(script, fault=fault))
-        await wait_until(pilot, lambda: "Enter to retry" in text_on(app))
+        await wait_until(pilot, lambda: "Enter Retry" in text_on(app))
         assert isinstance(app.screen, MainScreen)
         await pilot.press("enter")
         await wait_until(pilot, lambda: client.commands[-1:] and client.commands[-1][0] == "send")
@@ -171,16 +171,17 @@ async def test_form_stays_closed_while_something_is_typed_and_opens_on_enter(whe
         await at_rest(pilot, client)
         await pilot.press(*"and")
         client.bring(*rejection(script))
-        await wait_until(pilot, lambda: "Enter opens the form for another API key" in text_on(app))
+        await wait_until(pilot, lambda: app.state.can_retry and "Enter Send" in text_on(app))
         await pilot.press(*" so")
         prompt = app.screen.query_one(Prompt)
         assert prompt.text == "and so"
         prompt.text = ""
+        await wait_until(pilot, lambda: "Enter Replace key" in text_on(app))
         await pilot.press("enter")
         await the_form(pilot)
         await pilot.press("escape", "escape")
         await wait_until(pilot, lambda: isinstance(app.screen, MainScreen))
-        assert "Enter opens the form" in text_on(app)
+        assert "Enter Replace key" in text_on(app)
         assert client.commands == []
 
 
@@ -223,7 +224,7 @@ async def test_rejection_in_the_history_waits_for_enter(where):
     app = session_app(where, client, {"house": {"model": "openai/small"}})
     async with app.run_test(size=(100, 30)) as pilot:
         client.bring(live.EngineState(state="idle"))
-        await wait_until(pilot, lambda: "Enter opens the form for another API key" in text_on(app))
+        await wait_until(pilot, lambda: "Enter Replace key" in text_on(app))
         assert isinstance(app.screen, MainScreen)
         await pilot.press("enter")
         await the_form(pilot)

@@ -59,7 +59,7 @@ async def test_all_sessions_are_listed_except_of_sub_agents_and_damaged_ones_mar
     _, app = app_on()
     async with app.run_test(size=(120, 30)) as pilot:
         await session(pilot)
-        await on_screen(pilot, "Sessions · 3 · 1 damaged", "● mend the parser", "no price", "notes", "Damaged")
+        await on_screen(pilot, "Sessions · 3 · 1 damaged", "● mend the parser", "unknown", "notes", "Damaged")
         assert "look at tests" not in text_on(app)
         await pilot.press("down", "down", "enter")
         await on_screen(pilot, "Cannot be opened")

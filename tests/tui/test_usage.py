@@ -121,7 +121,7 @@ def test_all_sessions_are_shown_by_day_and_by_session():
     sessions = shown.partition("By session")[2].splitlines()[1:]
     titles = [line.partition("  ")[2].partition("  ")[0] for line in sessions]
     assert titles == ["Plan the release", "Fix unknown countries", "An older one"]  # the most expensive first
-    assert "No price known for 1 call." in shown
+    assert "Price unknown for 1 call." in shown
     assert "By turn" not in shown
 
 
@@ -180,8 +180,8 @@ def test_unknown_values_are_shown_as_unknown():
     keep("s1", "Hi", call(None, input=None, output=None, cached=None))
     state = fold(spent(cost=None, usage=Usage(), parts=None).events)
     shown = page("session", state)
-    assert "?        0 in · 0 out · 1 call" in shown
-    assert "No price known for this model." in shown
+    assert "unknown  0 in · 0 out · 1 call" in shown
+    assert "Price unknown for this model." in shown
     assert "appears after the first response" in shown
     assert "$" not in shown
 

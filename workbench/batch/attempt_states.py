@@ -32,11 +32,14 @@ URGENCY: Final = (
 _MARKS: Final = {
     **{"solved": "✓", "done": "✓", "unsolved": "✗", "question": "?", "limit": "!", "interrupted": "!"},
     **{RUNNING: "●", WAITING: "?", PENDING: "○"},
+    **{"setup": "⊘", "workspace": "⊘"},
 }
 
 
 def state_sign(state: str) -> str:
-    """Return the sign of a state, which is one cell wide; failures other than of the check have one in common."""
+    """Return the sign of a state, which is one cell wide. Attempts that did not start share one, and so do all
+    failures other than of the check.
+    """
     return _MARKS.get(state, "■")
 
 

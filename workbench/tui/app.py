@@ -46,7 +46,7 @@ from workbench.tui.textual_seam.timing import never_lose_a_frame
 from workbench.tui.theme_manager import ThemeDirectory
 from workbench.tui.themes import variable_defaults
 from workbench.tui.widgets.prompt import Prompt
-from workbench.view.app_session import AppSession
+from workbench.view.app_session import AppSession, show_scripted
 from workbench.view.state import Changed, SessionState
 
 if TYPE_CHECKING:
@@ -184,6 +184,7 @@ class WorkbenchApp(TerminalApp):
         self.settings = settings
         self.clock = clock
         self.state = SessionState(workspace=str(session.workspace), model=settings.model or "", mode=settings.mode)
+        show_scripted(self.state, session)
         self.state.work = "starting" if session.client is not None else "idle"
         self.switcher = SessionSwitcher(self, sources or SessionSources(), history)
         self.models = ModelSetup(self, self.switcher)

@@ -25,7 +25,7 @@ from workbench.tui.screens.main import MainScreen
 from workbench.tui.themes import theme_order
 from workbench.tui.widgets.composer import Composer
 from workbench.tui.widgets.prompt import Prompt
-from workbench.view.app_session import AppSession
+from workbench.view.app_session import AppSession, show_scripted
 from workbench.view.formatting.actions import short_path
 from workbench.view.prompt.completion import Arguments, ServerOffers
 from workbench.view.state import SessionState
@@ -121,6 +121,7 @@ class SessionSwitcher:
         # Text typed before the first session begins is meant for it.
         typed = "" if client else "".join(prompt.text for prompt in app.screen_stack[0].query(Prompt))
         app.state = SessionState(workspace=str(session.workspace))
+        show_scripted(app.state, session)
         if client is not None:
             client.close()
         # Run by the app, because the screen to be removed may be the caller: it would wait for its own removal.

@@ -278,7 +278,10 @@ class Opener:
         if wants_never(settings, is_new=True):
             settings = without_never(settings)  # the demo shows how approvals are asked for
         return AppSession(
-            DeferredClient(lambda: self._client(settings, workspace, "demo", None)), workspace, DEMO_PROMPT
+            DeferredClient(lambda: self._client(settings, workspace, "demo", None)),
+            workspace,
+            DEMO_PROMPT,
+            scripted=DEMO_MODEL,
         )
 
     def past(self) -> list[PastSession]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from workbench.client.ssh_url import SshUrl
     from workbench.view.approval.never_ask import NeverAskQuestion
     from workbench.view.approval.trust import TrustQuestion
+    from workbench.view.state import SessionState
 
 
 class AppSession(Struct, frozen=True):
@@ -39,6 +40,8 @@ class AppSession(Struct, frozen=True):
     machine: str = ""
     """The user and the host over ssh if the session is on another machine; `workspace` then leads nowhere on this one.
     """
+    scripted: str = ""
+    """The scripted model of a demo; any other session has the model of the settings, or its own."""
     race: str = ""
     """The race to show first, if any."""
     elsewhere: Locations | None = None
@@ -52,3 +55,9 @@ class AppSession(Struct, frozen=True):
     def file_of(self, session_id: str) -> Path:
         """Return the session file, given the session's id; it may not exist yet."""
         return self.file or self.locations.sessions / f"{session_id}{SUFFIX}"
+
+
+def show_scripted(state: SessionState, session: AppSession) -> None:
+    """Let the state of a demo that has not started name its scripted model."""
+    if session.scripted:
+        state.model, state.scripted = session.scripted, True

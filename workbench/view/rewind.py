@@ -161,7 +161,7 @@ def checkpoint_row(row: CheckpointRow, width: int, now: datetime) -> Line:
 
 def _dollars(cost: float | None) -> str:
     if cost is None:
-        return "no price"
+        return "unknown"
     return "" if not cost else f"${cost:.2f}" if cost >= 0.1 else f"${cost:.3f}"
 
 

@@ -61,9 +61,9 @@ class Totals:
 
     @property
     def price(self) -> str:
-        """The cost in dollars: `?` if no call has a known price, followed by `+` if only some do."""
+        """The cost in dollars: `unknown` if no call has a known price, followed by `+` if only some do."""
         if self.calls and self.unpriced == self.calls:
-            return "?"
+            return "unknown"
         return f"${self.cost:.2f}{'+' if self.unpriced else ''}"
 
 

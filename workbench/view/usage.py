@@ -172,9 +172,9 @@ def _summary(whole: Totals, width: int, right: Line) -> Iterator[Line]:
         if right:
             yield [Piece(pad("", 9)), *right]
     if whole.unpriced and whole.unpriced < whole.calls:
-        yield [Piece(f"No price known for {counted(whole.unpriced, 'call')}.", "dim")]
+        yield [Piece(f"Price unknown for {counted(whole.unpriced, 'call')}.", "dim")]
     elif whole.unpriced:
-        yield [Piece("No price known for this model.", "dim")]
+        yield [Piece("Price unknown for this model.", "dim")]
 
 
 def _of_cache(whole: Totals) -> str:

@@ -50,7 +50,7 @@ class Activity(Widget):
 
     def show(self) -> None:
         """Show the current state."""
-        what = activity_text(self._state, key_of(self.app, "question", "f8"), key_of(self.app, "send", "enter"))
+        what = activity_text(self._state, key_of(self.app, "question", "f8"))
         self._since = began(self._state) or (self._since if what == self._what else clock.now())
         self._what = what
         if self._timer is not None:
@@ -127,10 +127,10 @@ def _lost_text(state: SessionState) -> tuple[str, str]:
     return f"✗ {'the session cannot continue' if state.is_over else 'no connection to the agent'}", "$error"
 
 
-def activity_text(state: SessionState, answer: str = "F8", send: str = "Enter") -> tuple[str, str]:
+def activity_text(state: SessionState, answer: str = "F8") -> tuple[str, str]:
     """Return the current activity, as a sign and words, and its style.
 
-    `answer` is the key that opens a question, `send` the one that sends the prompt.
+    `answer` is the key that opens a question.
     """
     if state.work == "lost":  # the conversation ends with the reason
         return _lost_text(state)
@@ -141,7 +141,7 @@ def activity_text(state: SessionState, answer: str = "F8", send: str = "Enter") 
     if state.unsaved:
         return f"✗ {first_line(state.work_detail, 200)}", "bold $sign-failed"
     if not is_working(state):
-        return "● starting" if state.work == "starting" else _next_step(state, send), "$dim"
+        return "● starting" if state.work == "starting" else "", "$dim"
     return f"● {'stopping' if state.is_stopping else _work(state)}", "$sign-running"
 
 
@@ -155,13 +155,6 @@ def _work(state: SessionState) -> str:
     if state.container_phase == "starting" and state.work_detail:
         return "waiting"
     return "writing" if state.live and state.live.text else "thinking"
-
-
-def _next_step(state: SessionState, key: str) -> str:
-    """Return what `key` does in the empty prompt after an error; otherwise an empty string."""
-    if not state.can_retry:
-        return ""
-    return f"{key} opens the form for another API key" if state.rejected_key else f"{key} to retry"
 
 
 def waiting_text(state: SessionState, key: str) -> str:

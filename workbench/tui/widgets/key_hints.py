@@ -95,7 +95,7 @@ def _send_words(state: SessionState, prompt: Prompt) -> str:
     if state.queues:
         return "Queue"
     if state.can_retry and not prompt.text:
-        return "Connect" if state.rejected_key else "Retry"
+        return "Replace key" if state.rejected_key else "Retry"
     return "Send"
 
 

@@ -261,5 +261,5 @@ def _is_nearly_full(state: SessionState) -> bool:
 
 def _cost(state: SessionState) -> str:
     if state.cost is None:
-        return "cost ?"
+        return "price unknown"
     return f"${state.cost:.2f}" if state.cost >= 0.1 or not state.cost else f"${state.cost:.3f}"

@@ -128,7 +128,7 @@ def _tail(row: SessionRow, width: int, now: datetime) -> Line:
     if width >= _WITH_LINES:
         tail += _changed_lines(row, is_close=width < _WITH_DAY)
     if width >= _WITH_COST:
-        cost = "" if entry.damaged else "no price" if entry.cost is None else f"${entry.cost:.2f}"
+        cost = "" if entry.damaged else "unknown" if entry.cost is None else f"${entry.cost:.2f}"
         tail += [Piece(pad(cost, 9, right=True), "dim"), Piece("  ")]
     time = f"{entry.updated.astimezone():%H:%M}" if width >= _WITH_DAY else when(entry.updated, now)
     return [*tail, Piece(pad(state, 9), style), Piece(pad(time, 7 if width >= _WITH_DAY else 12, right=True), "dim")]
