@@ -393,6 +393,19 @@ async def test_key_in_another_field_is_moved_to_its_own_and_never_shown(where, f
         assert isinstance(app.focused, KeyField)
 
 
+async def test_all_providers_are_in_sight_on_a_small_screen(where, monkeypatch):
+    monkeypatch.setattr("workbench.llm.discovery.sources_of_servers", list)
+    app, _ = first_app(where, lambda: list(ways(Settings())))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await ready(pilot, "More providers…")
+        await pilot.press("5")
+        await wait_until(pilot, lambda: "GitHub Copilot" in text_on(app))
+        shown = text_on(app)
+        for title in ("Welcome", "Anthropic", "Azure OpenAI", "Other (OpenAI-compatible)", "Demo", "Enter Choose"):
+            assert title in shown
+        assert app.screen.query_one(WayList).max_scroll_y == 0
+
+
 async def test_further_providers_follow_on_request(where):
     mistral = Way("mistral/NAME", "paste a key…", title="Mistral")
     app, _ = first_app(where, [WANTS_KEY, mistral])

@@ -220,6 +220,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
 
     def _fill(self, has_more: bool | None = None) -> None:
         self._has_more = self._has_more if has_more is None else has_more
+        self.set_class(not self._has_more, "-all")
         offered = [way for way in self._ways if is_offered_first(way) or not self._has_more]
         self._list.show([*offered, *[_MORE] * (len(offered) < len(self._ways)), OTHER, DEMO])
         if self._is_editing and self._opened:
