@@ -27,7 +27,7 @@ _FUNCTIONS = {
     "serve": "serve:serve",
     "browser-tab": "serve:browser_tab",
     "engine": "remote:engine",
-    "proposal": "proposal:proposal",
+    "workspace": "workspace:workspace",
     "sessions": "sessions:sessions",
     "export": "export:export",
     "import": "import_session:import_session",

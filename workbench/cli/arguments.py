@@ -307,11 +307,6 @@ def _add_engine(parser: _Parser) -> None:
     parser.add_argument("--stdio", action="store_true", required=True, help="speak with the screen over these streams")
 
 
-def _add_proposal(parser: _Parser) -> None:
-    parser.add_argument("name", choices=("commit", "pr"), help="which command")
-    parser.add_argument("id", metavar="ID", help="session ID")
-
-
 def _add_attach(parser: _Parser) -> None:
     parser.add_argument("id", nargs="?", metavar="ID", help="session ID or unique prefix (default: the one that runs)")
 
@@ -437,7 +432,6 @@ _ARGUMENTS_OF = {
     "hooks": _add_hooks,
     "mcp": _add_mcp,
     "openapi": _add_openapi,
-    "proposal": _add_proposal,
     "race": add_race,
     "rules": _add_rules,
     "sessions": _add_sessions,

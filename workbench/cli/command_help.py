@@ -49,7 +49,7 @@ SUBCOMMANDS = {
 """Commands of two words, which `--help` of the first word lists."""
 HIDDEN = {
     "engine": "serve a screen on another machine, which runs this over ssh",
-    "proposal": "print the command that `/commit` or `/pr` proposes, for a screen on another machine",
+    "workspace": "answer what a screen on another machine asks about git and files, such as the worktrees",
     "browser-tab": "show a session in a tab of a browser, for which `ohw serve` runs this",
 }
 """Commands that other programs run, and that `ohw --help` does not list."""

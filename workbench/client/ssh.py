@@ -7,6 +7,7 @@ import shlex
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections import deque
@@ -51,6 +52,10 @@ _FINAL = ("Host key verification failed", "IDENTIFICATION HAS CHANGED", "Permiss
 """Messages of ssh after which another attempt would fail too."""
 _MOST_LINES = 30
 _LONGEST_OUTPUT = 1_000_000
+_LONGEST_ANSWER = 200_000_000
+"""The most bytes that a front end reads of an answer, which may have the texts of many files."""
+_LONG_ANSWER = 330.0
+"""Seconds until git must have answered there, which may write all files of a worktree."""
 
 
 class SshFailed(WorkbenchError):
@@ -184,30 +189,50 @@ def output_there(url: SshUrl, words: Sequence[str], *, columns: int) -> str:
     there is no answer in time.
     """
     ohw = shlex.join(("ohw", words[0], "--workspace", url.path, *words[1:]))
-    command = url.command(*_ALIVE, *_UNATTENDED, script=f"{PATHS}COLUMNS={columns} exec {ohw}")
-    try:
-        process = start(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            is_users=True,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise SshFailed(f"ssh cannot be started: {error.strerror or error}") from error
+    output, failure = _output(url, f"COLUMNS={columns} exec {ohw}", b"", _LONGEST_OUTPUT, _ANSWER)
+    if failure is not None and not output:
+        raise failure
+    return output.decode(errors="replace")
+
+
+def answer_there(url: SshUrl, name: str, data: bytes) -> bytes:
+    """Run a command of `ohw` on the host, for the directory of the URL, with that input, and return its output.
+
+    ssh asks nothing. Raises SshFailed, also if the command fails, or there is no answer in time.
+    """
+    ohw = shlex.join(("ohw", name, "--workspace", url.path))
+    output, failure = _output(url, f"exec {ohw}", data, _LONGEST_ANSWER, _LONG_ANSWER)
+    if failure is not None:
+        raise failure
+    return output
+
+
+def _output(url: SshUrl, script: str, data: bytes, longest: int, seconds: float) -> tuple[bytes, SshFailed | None]:
+    """Run a script with that input; return its output, of at most that many bytes, and the error. Raises SshFailed."""
+    command = url.command(*_ALIVE, *_UNATTENDED, script=f"{PATHS}{script}")
+    with tempfile.TemporaryFile() as file:
+        file.write(data)
+        file.seek(0)
+        try:
+            process = start(
+                command,
+                stdin=file,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                is_users=True,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise SshFailed(f"ssh cannot be started: {error.strerror or error}") from error
     assert process.stdout is not None
     assert process.stderr is not None
     errors = _ErrorOutput(process.stderr, is_printed=False)
-    limit = threading.Timer(_ANSWER, process.kill)
+    limit = threading.Timer(seconds, process.kill)
     limit.start()
     with process.stdout as stream:
-        data = stream.read(_LONGEST_OUTPUT)
+        output = stream.read(longest)
     limit.cancel()
-    failure = _failure(url, process, errors)
-    if failure is not None and not data:
-        raise failure
-    return data.decode(errors="replace")
+    return output, _failure(url, process, errors)
 
 
 def _command(url: SshUrl, *, may_ask: bool) -> list[str]:

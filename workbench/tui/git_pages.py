@@ -7,8 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from workbench.client.threads import in_daemon
 from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
@@ -20,9 +18,7 @@ if TYPE_CHECKING:
     from workbench.client.ssh_url import SshUrl
     from workbench.tui.app import WorkbenchApp
     from workbench.view.git_proposals import GitProposal
-    from workbench.view.worktrees import Worktree
-
-_COLUMNS = 80
+    from workbench.view.worktrees import Worktree, Worktrees
 
 
 async def propose_commit(app: WorkbenchApp) -> None:
@@ -56,18 +52,16 @@ async def propose_pull_request(app: WorkbenchApp) -> None:
 
 async def propose_there(app: WorkbenchApp, url: SshUrl, name: str) -> None:
     """Put the command that `ohw` on another machine proposes for the session into the prompt; its git is asked."""
-    from workbench.client.ssh import output_there
     from workbench.view.git_proposals import GitProposal
+    from workbench.view.workspace_requests import ProposeCommand, ask
 
     state, machine = app.state, visible(app.session.machine, lines=False)
     app.notify(f"Asking git on {machine}", timeout=2, markup=False)
     try:
-        output = await in_daemon(lambda: output_there(url, ("proposal", name, state.session_id), columns=_COLUMNS))
-        proposal = msgspec.json.decode(output, type=GitProposal)
+        request = ProposeCommand(name=name, session=state.session_id)
+        proposal = await in_daemon(lambda: ask(url, request, GitProposal))
     except WorkbenchError as error:
-        app.notify(visible(str(error)).removeprefix("ohw: "), severity="warning", markup=False)
-    except ValueError:
-        app.notify(f"{machine} answers something else than a command", severity="warning", markup=False)
+        app.notify(visible(str(error)), severity="warning", markup=False)
     else:
         _propose(app, state, proposal)
 
@@ -101,30 +95,43 @@ def show_worktrees(app: WorkbenchApp) -> None:
     """Show the worktrees of the repository, unless they are shown already."""
     from workbench.tui.screens.worktrees import WorktreesScreen
 
+    url = app.session.url
+
     async def chosen(worktree: Worktree | None) -> None:
-        if worktree is not None and worktree.session is not None:
-            await app.switcher.resume(worktree.session.id)
+        session = worktree.session if worktree is not None else None
+        if session is not None and url is None:
+            await app.switcher.resume(session.id)
+        elif session is not None and url is not None:
+            await app.switcher.begin_there(url.at(session.workspace), session.id)
         elif worktree is not None:
             await app.switcher.begin_in(Path(worktree.path))
 
     if not isinstance(app.screen, WorktreesScreen):
-        review = app.switcher.main.review
-        app.push_screen(WorktreesScreen(Locations.from_environment(), app.session.workspace, review), chosen)
+        app.push_screen(WorktreesScreen(_worktrees(app), app.switcher.main.review), chosen)
+
+
+def _worktrees(app: WorkbenchApp) -> Worktrees:
+    """Return the worktrees of the session's repository, on the machine where it is."""
+    from workbench.view.workspace_requests import RemoteWorktrees
+    from workbench.view.worktrees import LocalWorktrees
+
+    if app.session.url is not None:
+        return RemoteWorktrees(app.session.url)
+    return LocalWorktrees(Locations.from_environment(), app.session.workspace)
 
 
 async def _begin_in_worktree(app: WorkbenchApp, name: str) -> None:
-    from workbench.view.worktrees import add_worktree, uncommitted_count
-
-    workspace = app.session.workspace
+    add, machine = partial(_worktrees(app).add, name), app.session.machine
     app.notify("Creating the worktree …", timeout=2)
     try:
-        directory = await in_daemon(partial(add_worktree, workspace, name))
-        count = await in_daemon(partial(uncommitted_count, workspace))
+        new = await in_daemon(add)
     except WorkbenchError as error:
         app.notify(visible(str(error)), severity="warning", markup=False)
         return
+    directory, count = Path(new.path), new.uncommitted
     if (worker := await app.switcher.begin_in(directory)) is not None:
         await worker.wait()  # the screen may take longer than the message would be there
     what = "git cannot say which changes" if count is None else f"{counted(count, 'file')} with uncommitted changes"
     rest = f"; {what} stayed in the other directory" if count != 0 else ""
-    app.notify(visible(f"A new session in {directory}, on the branch {name}{rest}", lines=False), markup=False)
+    where = f"{directory} on {machine}" if machine else directory
+    app.notify(visible(f"A new session in {where}, on the branch {name}{rest}", lines=False), markup=False)

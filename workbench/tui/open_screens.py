@@ -237,6 +237,8 @@ def open_blame(app: WorkbenchApp, argument: str, lines: Sequence[str] = ()) -> N
 
     if not argument:
         app.notify("Name a file: /blame FILE", severity="warning", markup=False)
+    elif app.session.url is not None:
+        open_page(app, "blame", argument)
     elif not isinstance(app.screen, BlameScreen):
         workspace = app.session.workspace
         file, numbers = line_range(argument, workspace)

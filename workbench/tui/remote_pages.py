@@ -9,7 +9,7 @@ from textual.content import Content
 from workbench.client.ssh import SshFailed, output_there
 from workbench.client.threads import in_daemon
 from workbench.text import visible
-from workbench.tui.git_pages import propose_there
+from workbench.tui.git_pages import open_worktrees, propose_there
 from workbench.tui.screens.pager import PagerScreen
 
 if TYPE_CHECKING:
@@ -35,6 +35,9 @@ def open_remote_page(app: WorkbenchApp, url: SshUrl, name: str, argument: str) -
     machine = visible(app.session.machine, lines=False)
     if name in _PROPOSALS:
         app.run_worker(propose_there(app, url, name))
+        return
+    if name == "worktree":
+        open_worktrees(app, argument)
         return
     if name not in _COMMANDS:
         app.notify(f"/{name} needs the files of {machine}; use ohw there", severity="warning", markup=False)

@@ -31,6 +31,7 @@ from workbench.view.prompt.completion import Arguments, ServerOffers
 from workbench.view.state import SessionState
 
 if TYPE_CHECKING:
+    from workbench.client.ssh_url import SshUrl
     from workbench.tui.app import WorkbenchApp
     from workbench.tui.palette_entries import PastSession
     from workbench.tui.settings.providers import Way
@@ -60,6 +61,8 @@ class SessionSources(Struct, frozen=True):
     """Opens a new session with the directory, model and mode of the given one."""
     at: Callable[[SessionState, Path], AppSession] | None = None
     """Opens a new session in a directory, with the model and mode of the given one."""
+    there: Callable[[SessionState, SshUrl, str], AppSession] | None = None
+    """Opens the session with an id in a directory on another machine or, for "", a new one like the given one."""
     shell: Callable[[], AppSession] | None = None
     """Opens a new session without a model, for the user's shell commands."""
     ways: Callable[[], Sequence[Way]] | None = None
@@ -150,8 +153,15 @@ class SessionSwitcher:
 
     async def begin_in(self, directory: Path) -> Worker[None] | None:
         """Begin a new session in another directory, with the model and mode of the current one, as `show` does."""
-        begin, state = self.sources.at, self._app.state
+        begin, state, url = self.sources.at, self._app.state, self._app.session.url
+        if url is not None:
+            return await self.begin_there(url.at(str(directory)))
         return await self.show(lambda: begin(state, directory)) if begin is not None else None
+
+    async def begin_there(self, url: SshUrl, session_id: str = "") -> Worker[None] | None:
+        """Resume a session in a directory on another machine; without its id, begin one as `begin_in` does."""
+        there, state = self.sources.there, self._app.state
+        return await self.show(lambda: there(state, url, session_id)) if there is not None else None
 
     async def fork(self, event: str = "") -> None:
         """Show a fork of the session, from the checkpoint with this number or, without one, from its end."""

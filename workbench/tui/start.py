@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -42,6 +42,7 @@ from workbench.view.state import SessionState
 if TYPE_CHECKING:
     from workbench.batch.watched_run import WatchedRun
     from workbench.client.remote_client import RemoteClient
+    from workbench.client.ssh_url import SshUrl
     from workbench.view.batch_watch import WatchPosition
 
 _TURN = 0.001
@@ -189,6 +190,7 @@ class Opener:
             start=partial(self.on_model, workspace=workspace),
             new=partial(self.like, workspace),
             at=self.in_directory,
+            there=self.on_machine,
             shell=partial(self.without_model, workspace),
             ways=self.ways,
             sessions=self.past,
@@ -248,8 +250,9 @@ class Opener:
         The mode that never asks is not copied.
         """
         if origin := self._origin(state):
-            mode = Settings().mode if state.mode == NEVER else state.mode
-            return self._new_remote(origin, {"model": state.model, "mode": mode})
+            from workbench.client.ssh_url import SshUrl
+
+            return self.on_machine(state, SshUrl.parse(origin), "")
         return self.session(start) if state.scripted else self.in_directory(state, Path(state.workspace))
 
     def in_directory(self, state: SessionState, directory: Path) -> AppSession:
@@ -329,11 +332,18 @@ class Opener:
 
         return origin_of(session_path(self.locations, state.session_id)) if state.session_id else ""
 
-    def _new_remote(self, origin: str, flags: Mapping[str, str]) -> AppSession:
-        from workbench.client.remote_client import new_session
-        from workbench.client.ssh_url import SshUrl
+    def on_machine(self, state: SessionState, url: SshUrl, session_id: str) -> AppSession:
+        """Return the session with that id in a directory on another machine.
 
-        return self.remote(new_session(self.locations, SshUrl.parse(origin), "", flags, may_ask=False))
+        For "", return a new one with the model and mode of another; not with the mode that never asks.
+        """
+        from workbench.client.remote_client import named_session, new_session
+
+        if session_id:
+            return self.remote(named_session(self.locations, url, session_id, {}, may_ask=False))
+        flags = {"model": state.model, "mode": Settings().mode if state.mode == NEVER else state.mode}
+        flags = {name: value for name, value in flags.items() if value}
+        return self.remote(new_session(self.locations, url, "", flags, may_ask=False))
 
     def _client(self, settings: Settings, workspace: Path, hint: str, session_id: str | None) -> Client:
         from workbench.client.engine_client import EngineClient

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from msgspec import Struct, structs
 
@@ -70,6 +70,54 @@ class Worktree(Struct, frozen=True):
         return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
 
 
+class NewWorktree(Struct, frozen=True):
+    """A worktree that was created."""
+
+    path: str
+    """The workspace in it."""
+    uncommitted: int | None
+    """The number of files with changes that stayed in the other directory; None if git cannot say."""
+
+
+class Worktrees(Protocol):
+    """The worktrees of the repository around a workspace. All methods block and may raise WorkbenchError."""
+
+    def all(self) -> list[Worktree]:
+        """Return the worktrees, the main one first."""
+
+    def add(self, name: str) -> NewWorktree:
+        """Create a worktree on a new branch of that name."""
+
+    def merge_scope(self, worktree: Worktree) -> Scope:
+        """Return the changes of a worktree that the workspace lacks, to be applied in the diff viewer."""
+
+    def remove(self, worktree: Worktree, *, is_confirmed: bool) -> str:
+        """Delete a worktree's directory, and return what was done; `is_confirmed` agrees to lose what is only in it."""
+
+
+class LocalWorktrees(Struct, frozen=True):
+    """The worktrees of a repository on this machine; `locations` has the sessions that work in them."""
+
+    locations: Locations
+    workspace: Path
+
+    def all(self) -> list[Worktree]:
+        """Return the worktrees, the main one first."""
+        return list_worktrees(self.locations, self.workspace)
+
+    def add(self, name: str) -> NewWorktree:
+        """Create a worktree on a new branch of that name."""
+        return NewWorktree(str(add_worktree(self.workspace, name)), uncommitted_count(self.workspace))
+
+    def merge_scope(self, worktree: Worktree) -> Scope:
+        """Return the changes of a worktree that the workspace lacks, to be applied in the diff viewer."""
+        return merge_scope(self.workspace, worktree)
+
+    def remove(self, worktree: Worktree, *, is_confirmed: bool) -> str:
+        """Delete a worktree's directory, and return what was done; `is_confirmed` agrees to lose what is only in it."""
+        return remove_worktree(self.locations, self.workspace, worktree, is_confirmed=is_confirmed)
+
+
 def add_worktree(workspace: Path, name: str) -> Path:
     """Create a worktree beside the repository, on a new branch that starts at HEAD, and return the workspace in it.
 
@@ -113,12 +161,13 @@ def list_worktrees(locations: Locations, workspace: Path) -> list[Worktree]:
 
 def merge_scope(workspace: Path, worktree: Worktree) -> Scope:
     """Return the changes of a worktree that the workspace lacks, to be applied in the diff viewer."""
-    return Scope(
-        f"{worktree.name} into this workspace",
-        lambda: list(_changes_to_merge(workspace, worktree)),
-        is_slow=True,
-        session=f"worktree {worktree.name}",
-    )
+    return scope_of(worktree, lambda: list(changes_to_merge(workspace, worktree)))
+
+
+def scope_of(worktree: Worktree, changes: Callable[[], list[FileState]]) -> Scope:
+    """Return the scope of a worktree's changes, which are computed by a function that takes time."""
+    name = f"{worktree.name} into this workspace"
+    return Scope(name, changes, is_slow=True, session=f"worktree {worktree.name}")
 
 
 def remove_worktree(locations: Locations, workspace: Path, worktree: Worktree, *, is_confirmed: bool = False) -> str:
@@ -259,7 +308,7 @@ def _sessions(locations: Locations, paths: list[str]) -> dict[str, SessionSummar
     return by_path
 
 
-def _changes_to_merge(workspace: Path, worktree: Worktree) -> Iterator[FileState]:
+def changes_to_merge(workspace: Path, worktree: Worktree) -> Iterator[FileState]:
     """Yield the files to write here, each with its text here and the one with the worktree's changes.
 
     Raises WorkbenchError.

@@ -8,13 +8,15 @@ from functools import partial
 from textual.worker import WorkType
 
 from workbench.client.threads import in_daemon
+from workbench.errors import WorkbenchError
 from workbench.protocol.live import ChangesRated
 from workbench.tui.screens.apply_changes import ApplyChangesScreen
 from workbench.tui.screens.diff_viewer_files import ChangedFiles, ViewerStatus
 from workbench.tui.widgets.annotated_diff import AnnotatedDiff
-from workbench.view.review.apply_text import CannotApply, applied_file, applied_files, applied_hunk
+from workbench.view.review.apply_text import applied_file, applied_files, applied_hunk, files_now
 from workbench.view.review.revert_text import FileRevert
 from workbench.view.review.review import Review, Scope
+from workbench.view.workspace_requests import read_files_there
 
 
 class Applier:
@@ -30,6 +32,7 @@ class Applier:
     ) -> None:
         """`sent` is called with the changes when the user has accepted them."""
         self._review = review
+        self._read = partial(read_files_there, review.url) if review.url is not None else files_now
         self._files = files
         self._view = view
         self._status = status
@@ -51,7 +54,8 @@ class Applier:
         """Apply all files as the scope has them; says why if that is impossible."""
         if not self._is_busy():
             files = tuple(self._files.files)
-            work: WorkType[None] = partial(self._request, scope, partial(applied_files, files, self._files.name))
+            all_files = partial(applied_files, files, self._files.name, self._read)
+            work: WorkType[None] = partial(self._request, scope, all_files)
             self._view.run_worker(work, group="apply", exclusive=True)
 
     def _is_busy(self) -> bool:
@@ -69,13 +73,13 @@ class Applier:
             self._status.show("Nothing to apply line by line here; X applies the whole file")
             return
         one = partial(applied_file, file, diff.path) if whole_file else partial(applied_hunk, file, diff, hunk)
-        await self._request(scope, lambda: [one()])
+        await self._request(scope, lambda: [one(read=self._read)])
 
     async def _request(self, scope: Scope, work: Callable[[], list[FileRevert]]) -> None:
         """Work out the changes in a thread, and have the engine rate them."""
         try:
             changes = tuple(await in_daemon(work))
-        except CannotApply as error:
+        except WorkbenchError as error:
             self._status.show(str(error))
             return
         self._pending = changes, scope

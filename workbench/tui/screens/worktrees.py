@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import ClassVar, Final
 
 from msgspec import structs
@@ -20,7 +19,6 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from workbench.client.threads import in_daemon
-from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.text import visible
 from workbench.tui.key_names import hint_content, key_of
@@ -31,7 +29,7 @@ from workbench.view.approval.quiet_time import Confirmation
 from workbench.view.formatting.worktrees import worktree_line, worktree_note
 from workbench.view.notices import READ_ONLY
 from workbench.view.review.review import Review
-from workbench.view.worktrees import Worktree, list_worktrees, merge_scope, remove_worktree
+from workbench.view.worktrees import Worktree, Worktrees
 from workbench.view.wrapping import Line
 
 _KEYS: Final = (
@@ -94,10 +92,9 @@ class WorktreesScreen(ModalScreen[Worktree]):
         Binding("d", "remove", "Remove the worktree", id="worktrees.remove"),
     ]
 
-    def __init__(self, locations: Locations, workspace: Path, review: Review) -> None:
+    def __init__(self, worktrees: Worktrees, review: Review) -> None:
         super().__init__(id="worktrees")
-        self._locations = locations
-        self._workspace = workspace
+        self._worktrees = worktrees
         self._review = review
         self._list = WorktreeList()
         self._note = Static("Asking git …", id="worktrees-note")
@@ -120,7 +117,7 @@ class WorktreesScreen(ModalScreen[Worktree]):
 
     async def _load(self, message: str) -> None:
         try:
-            worktrees = await in_daemon(partial(list_worktrees, self._locations, self._workspace))
+            worktrees = await in_daemon(self._worktrees.all)
         except WorkbenchError as error:
             self._show(str(error))
             return
@@ -166,8 +163,8 @@ class WorktreesScreen(ModalScreen[Worktree]):
         if worktree.is_here:
             self._show("These are the changes of this workspace; move to another worktree")
             return
-        scopes = [merge_scope(self._workspace, worktree)]
-        self.app.push_screen(DiffViewerScreen((), str(self._workspace), review=self._review, scopes=scopes))
+        scopes = [self._worktrees.merge_scope(worktree)]
+        self.app.push_screen(DiffViewerScreen((), str(self._review.directory), review=self._review, scopes=scopes))
 
     def action_remove(self) -> None:
         """Remove the worktree under the cursor; if that loses changes, on the second press only."""
@@ -185,7 +182,7 @@ class WorktreesScreen(ModalScreen[Worktree]):
         else:
             self.confirmation.forget()
             self._is_removing = True
-            remove = partial(remove_worktree, self._locations, self._workspace, worktree, is_confirmed=is_confirmed)
+            remove = partial(self._worktrees.remove, worktree, is_confirmed=is_confirmed)
             self.run_worker(self._remove(remove), group="remove")
 
     async def _remove(self, remove: Callable[[], str]) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
+
+from msgspec import Struct
 
 from workbench.diff.hunks import FileDiff, taken
 from workbench.diff.merge import merge
@@ -32,18 +34,46 @@ class CannotApply(WorkbenchError):
     """A hunk or a file cannot be applied; the message is one line for the user."""
 
 
-def applied_file(file: FileState, name: str) -> FileRevert:
+class FileNow(Struct, frozen=True):
+    """The text of a file in the workspace, None if there is none."""
+
+    text: str | None = None
+    problem: str = ""
+    """Why the file could not be read; empty if it could."""
+
+    @property
+    def readable(self) -> str | None:
+        """The text. Raises CannotApply if the file could not be read."""
+        if self.problem:
+            raise CannotApply(self.problem)
+        return self.text
+
+
+WorkspaceReader = Callable[[Sequence[str], Collection[str] | None], Sequence[FileNow]]
+"""Reads the files with these paths; if they are applied together, as they will be once the given ones are removed.
+
+It blocks, and raises WorkbenchError if none can be read.
+"""
+
+
+def files_now(paths: Sequence[str], removed: Collection[str] | None = None) -> list[FileNow]:
+    """Return the texts of files on this machine; those that are applied together have paths to be `removed` first."""
+    return [_file_now(path, removed) for path in paths]
+
+
+def applied_file(file: FileState, name: str, read: WorkspaceReader = files_now) -> FileRevert:
     """Return the change that applies another session's change of a file to the file in the workspace.
 
     Other changes in the workspace are kept if both merge without a conflict; otherwise the other session's file
-    replaces it. Raises CannotApply.
+    replaces it. Raises CannotApply, or what `read` raises.
     """
     if file.note:  # its content is compared where it is written
         if file.note in PERMISSION_CHANGES and not file.version:
             raise CannotApply(f"{name} {file.note}; the session ran in another directory: use chmod here")
         note, before = file.note, file.version_before
         return FileRevert(file.path, file.before, file.after, name, "Applied", note, file.version, before)
-    now = text_now(file.path)
+    (current,) = read([file.path], None)
+    now = current.readable
     try:
         text = _merged_text(file, now)
     except CannotApply:
@@ -66,29 +96,27 @@ def _merged_text(file: FileState, now: str | None) -> str | None:
     return merged.text
 
 
-def applied_files(files: Sequence[FileState], name_of: Callable[[FileState], str]) -> list[FileRevert]:
+def applied_files(
+    files: Sequence[FileState], name_of: Callable[[FileState], str], read: WorkspaceReader = files_now
+) -> list[FileRevert]:
     """Return the changes that apply those of several files, without files that the workspace has already.
 
-    Raises CannotApply if there is none, or if a file has other changes there that would be replaced.
+    Raises CannotApply if there is none, or if a file has other changes there that would be replaced, or what `read`
+    raises.
     """
-    removed = frozenset(file.path for file in files if file.after is None)
-    changes = [change for file in files if (change := _applied_whole(file, name_of(file), removed)) is not None]
-    if not changes:
+    removed = sorted(file.path for file in files if file.after is None)
+    states = read([file.path for file in files], removed)
+    changes = [_applied_whole(file, name_of(file), now) for file, now in zip(files, states, strict=True)]
+    if not any(changes):
         raise CannotApply(_THERE)
-    return changes
+    return [change for change in changes if change is not None]
 
 
-def _applied_whole(file: FileState, name: str, removed: frozenset[str]) -> FileRevert | None:
-    """Return the change of one file, or None if the workspace has it already; the `removed` files are deleted first.
-
-    Raises CannotApply.
-    """
+def _applied_whole(file: FileState, name: str, current: FileNow) -> FileRevert | None:
+    """Return the change of one file, or None if the workspace has it already. Raises CannotApply."""
     if file.note:
         return applied_file(file, name)
-    is_free = is_vacated(Path(file.path), removed)
-    if not is_free and Path(file.path).is_dir():
-        raise CannotApply(f"{name} is a directory in the workspace with other files in it; move them away first")
-    now = None if is_free else text_now(file.path)
+    now = current.readable
     if now is None and file.before is not None and file.after is not None:
         raise CannotApply(f"{name} was deleted in the workspace; apply the other files one by one")
     try:
@@ -98,11 +126,15 @@ def _applied_whole(file: FileState, name: str, removed: frozenset[str]) -> FileR
     return FileRevert(file.path, now, text, name, "Applied", version=file.version) if text != now else None
 
 
-def applied_hunk(file: FileState, diff: FileDiff, hunk: int) -> FileRevert:
-    """Return the change that merges one hunk (from 0) into the workspace's file. Raises CannotApply."""
+def applied_hunk(file: FileState, diff: FileDiff, hunk: int, read: WorkspaceReader = files_now) -> FileRevert:
+    """Return the change that merges one hunk (from 0) into the workspace's file.
+
+    Raises CannotApply, or what `read` raises.
+    """
     if file.before is None or file.after is None:
-        return applied_file(file, diff.path)
-    now = text_now(file.path)
+        return applied_file(file, diff.path, read)
+    (current,) = read([file.path], None)
+    now = current.readable
     merged = merge(file.before, now, taken(diff, [hunk])) if now is not None else None
     if merged is None or merged.conflicts != 0:
         raise CannotApply(_OTHER_LINES)
@@ -128,6 +160,22 @@ def _effect(change: FileRevert) -> str:
     """Return what a change does to its file: deletes or creates it, or the counts of lines."""
     size = change.note or plus_minus(*count_lines(change.now, change.target))
     return "deletes the file" if change.target is None else "creates the file" if change.now is None else size
+
+
+def _file_now(path: str, removed: Collection[str] | None) -> FileNow:
+    try:
+        if removed is None:
+            return FileNow(text_now(path))
+        if is_vacated(Path(path), removed):
+            return FileNow()
+        if Path(path).is_dir():
+            name = Path(path).name
+            raise CannotApply(f"{name} is a directory in the workspace with other files in it; move them away first")
+        return FileNow(text_now(path))
+    except CannotApply as error:
+        return FileNow(problem=str(error))
+    except OSError as error:
+        return FileNow(problem=f"{Path(path).name} could not be read: {error.strerror or error}")
 
 
 def text_now(name: str) -> str | None:

@@ -28,7 +28,9 @@ from workbench.view.review.reviewed import ReviewedFiles
 from workbench.view.state import Changed, FileState, SessionState
 
 if TYPE_CHECKING:
+    from workbench.client.ssh_url import SshUrl
     from workbench.protocol.events import FileDelta
+    from workbench.view.app_session import AppSession
     from workbench.view.review.revert_text import FileRevert
     from workbench.view.review.staging import IndexSide
 
@@ -328,11 +330,12 @@ class Review:
         live: SessionState | None = None,
         fixed: str = "",
         locations: Locations | None = None,
+        url: SshUrl | None = None,
     ) -> None:
         """`keep` returns the state directory of a session by its id; without it, comments and marks are lost with the
         screen. `answer` opens the question of a waiting action, or for "" the next one. For an earlier state, `live` is
         the session now, and `fixed` says why nothing can be changed. The snapshots are in `locations`, by default the
-        user's own.
+        user's own. `url` is where the workspace is on another machine.
         """
         self.client = client
         self.state = state
@@ -348,8 +351,23 @@ class Review:
         self.watching: Watching | None = None
         self.locations = locations or Locations.from_environment()
         """Where the session and its snapshots are."""
+        self.url = url
+        """Where the workspace is on another machine; None if it is on this one."""
         self._directory = directory
         self._send = send
+
+    @classmethod
+    def of(
+        cls,
+        session: AppSession,
+        client: Client,
+        state: SessionState,
+        send: Callable[[str], None],
+        answer: Callable[[str], None],
+    ) -> Review:
+        """Return the review of the session on screen."""
+        where, url = session.locations, session.url
+        return cls(client, state, session.workspace, send, session.keep, answer=answer, locations=where, url=url)
 
     @property
     def comments(self) -> Comments:

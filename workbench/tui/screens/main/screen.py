@@ -80,8 +80,7 @@ class MainScreen(SessionScreen):
             self, session, client, state, composer=composer, begin_shell=begin_shell, show_pending=show
         )
         self._questions, self._modes = QuestionOpener(self, client, state), ModeSwitch(self, client, state)
-        send, answer, where = self.submitter.send, self._questions.open_above, session.locations
-        self.review = Review(client, state, session.workspace, send, session.keep, answer=answer, locations=where)
+        self.review = Review.of(session, client, state, self.submitter.send, self._questions.open_above)
         self._plan = PlanOpener(self, client, state, self._modes)
         self._rewinds = RewindOpener(self, client, state, session)
         self._times = TimeOpener(self, state, session, self._rewinds, composer, answer=self.action_question)
