@@ -88,3 +88,34 @@ def test_a_row_is_solved_in_its_image(user: User, testbed: Path):
     git(testbed, "apply", str(user.home / "one.patch"))
     assert (testbed / "add.sh").read_text() == "echo $(($1 + $2))\n"
     assert (testbed / "result").read_text() == "4\n", "the commands ran in the image"
+
+
+def test_an_image_of_a_task_keeps_the_other_entries_of_the_users_table(user: User, testbed: Path):
+    """The image replaces what the container is made from; mounts, variables, network and user stay as they are set."""
+    data = user.home / "data"
+    data.mkdir()
+    (data / "rates").write_text("19\n")
+    table = f'[container]\nimage = "of/others"\nmounts = ["{data}:/data:ro"]\nenv = {{ TAX = "7" }}\nnetwork = "none"\n'
+    user.locations.settings_file.parent.mkdir(parents=True)
+    user.locations.settings_file.write_text(table)
+    check = "cat /data/rates result; test -e add.sh; ! echo 1 > /data/rates"
+    fields = {"prompt": "Go.", "image": NAME, "image_path": "/testbed", "mode": "high"}
+    tasks = write_tasks(user, {"id": "one", **fields, "check": check})
+    done = run_batch(user, tasks, "-o", "run", "--model", user.script(bash('echo "$TAX" > result'), finish()))
+    assert done.returncode == 0, done.stdout + done.stderr
+    (attempt,) = (user.project / "run").glob("attempts/one-*")
+    assert "19\n7\n" in (attempt / "check.log").read_text()
+
+
+def test_an_image_is_copied_by_the_program_of_the_users_table(user: User, testbed: Path):
+    user.locations.settings_file.parent.mkdir(parents=True)
+    user.locations.settings_file.write_text('[container]\nruntime = "docker"\n')
+    docker = user.home / "bin/docker"
+    docker.parent.mkdir()
+    docker.write_text("#!/bin/sh\necho no such image >&2\nexit 1\n")
+    docker.chmod(0o755)
+    user.env["PATH"] = f"{docker.parent}:{user.env['PATH']}"
+    tasks = write_tasks(user, {"id": "one", "prompt": "Go.", "image": NAME, "image_path": "/testbed", "mode": "high"})
+    done = run_batch(user, tasks, "-o", "run", "--model", user.script(finish()))
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert outcomes(user)["one"].state == "workspace", "podman has the image"

@@ -206,7 +206,7 @@ class AttemptRunner:
             "max_steps": task.max_steps or None,
             "token_limit": task.max_tokens or None,
             "max_cost": task.max_cost or None,
-            "container": {"image": task.image} if task.image else None,
+            "container": task.image or None,
         }
         flags = {**self._context.flags, **{name: value for name, value in own.items() if value is not None}}
         of_user = load_settings(self._locations, _VARIABLES, also_written=self._context.settings, **flags)

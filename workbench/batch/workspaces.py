@@ -13,7 +13,7 @@ from typing import Final
 from workbench.batch.task import TaskSpec
 from workbench.batch.task_files import is_url
 from workbench.config.locations import Locations
-from workbench.config.settings import read_container
+from workbench.config.settings import load_settings, read_container
 from workbench.errors import WorkbenchError
 from workbench.files.git import clone
 from workbench.lazy_pattern import lazy_pattern
@@ -89,7 +89,9 @@ def _name(task: TaskSpec) -> str:
 
 def _from_image(locations: Locations, task: TaskSpec) -> WorkspaceCopy:
     try:
-        return copy_from_image(locations, read_container({"image": task.image}), task.image_path, lambda line: None)
+        # The table of the settings says which program has the image.
+        table = read_container(load_settings(locations, container=task.image).container)
+        return copy_from_image(locations, table, task.image_path, lambda line: None)
     except WorkbenchError as error:
         raise NoWorkspace(str(error)) from None
 
