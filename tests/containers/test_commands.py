@@ -19,6 +19,7 @@ from tests.sandbox import Sandbox as User
 from tests.sandbox import wait_for
 from tests.walls.shells import bash, shell_in
 from workbench.errors import UsageError
+from workbench.processes import sweep
 from workbench.processes.leftovers import mark
 from workbench.sandbox.container import LABEL, Container
 from workbench.tools.execute_bash import BashTool
@@ -99,6 +100,24 @@ def test_a_new_shell_leaves_nothing_of_the_old_one_running(shell: BashTool, comm
     wait_for(lambda: "sleep 1234" in bash(shell, "ps").output, "the sleep")
     bash(shell, "", reset=True)
     assert "sleep 1234" not in bash(shell, "ps").output
+
+
+@in_each_engine
+@pytest.mark.parametrize("command", ["setsid sleep 1234 &", "(trap '' HUP; env -i sleep 1234) >/dev/null 2>&1 &"])
+def test_nor_does_it_where_this_user_cannot_see_what_runs_in_the_container(
+    user: User, opened: Callable[..., Container], monkeypatch: pytest.MonkeyPatch, command: str
+):
+    """As for an ordinary user with docker and another `user`, or where the containers are in a virtual machine."""
+    monkeypatch.setattr(sweep, "_marked", lambda marks: ([], False))
+    container = opened()
+    assert failure_of(container) == ""
+    with contextlib.contextmanager(shell_in)(container, user) as shell:
+        bash(shell, command)
+        wait_for(lambda: "sleep 1234" in bash(shell, "ps").output, "the sleep")
+        bash(shell, "", reset=True)
+        after = bash(shell, "ps").output
+        assert "sleep 1234" not in after
+        assert after.count("bash --noprofile") == 1, "only the new shell"
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,10 @@ class ProgramStart:
     """The descriptors that the supervisor inherits; through the first, it sends the listener of the proxy."""
     has_own_terminal: bool = False
     """Whether `argv` is only the client of a program in a container, and that program has a terminal of its own."""
+    kill_all: Sequence[str] = ()
+    """The command that kills the program and what it has started, where they may not be processes that this user sees;
+    empty elsewhere.
+    """
     is_partial: bool = False
     """Whether the supervisor's child confines itself with Landlock."""
 

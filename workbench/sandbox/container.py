@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from workbench.config.container_settings import ContainerSettings
 from workbench.processes.launch import IN_CONTAINER, ProgramStart
 from workbench.processes.leftovers import has_ended, mark, prefix
-from workbench.processes.shell_environment import PASSED
+from workbench.processes.shell_environment import NONCE_NAME, PASSED
 from workbench.processes.spawn import start
 from workbench.protocol.live import EngineState
 from workbench.sandbox.container_image import ContainerImage
@@ -173,12 +173,10 @@ class Container:
         has ended is replaced with a new one, which the next launch uses.
         """
         self._await_phase()
-        words = [_PROGRAM, *argv[1:]]
-        yield ProgramStart(
-            self._runtime.exec_command(self._name, words, str(directory), PASSED, self._settings.user),
-            env,
-            has_own_terminal=True,
-        )
+        words, user, mark_of_all = [_PROGRAM, *argv[1:]], self._settings.user, f"{NONCE_NAME}={env.get(NONCE_NAME, '')}"
+        shell = self._runtime.exec_command(self._name, words, str(directory), PASSED, user)
+        kill_all = self._runtime.kill_command(self._name, mark_of_all, user)
+        yield ProgramStart(shell, env, has_own_terminal=True, kill_all=kill_all)
 
     def program(self, argv: Sequence[str], directory: str, variables: Mapping[str, str]) -> Sequence[str]:
         """Return the command that runs a program in the container, once that is up. Raises OSError like `launch`."""

@@ -20,6 +20,31 @@ from workbench.text import first_line, visible
 
 _FIRST_PROCESS: Final = "echo {ready}; while read -r _; do :; done"
 """The container's first process. It ends when its input is closed, and while it reads, bash reaps adopted orphans."""
+_KILL_MARKED: Final = r"""for round in {1..20}; do
+    declare -A parents=() doomed=()
+    for directory in /proc/[0-9]*; do
+        read -r line < "$directory/stat" || continue
+        read -r state parent rest <<< "${line##*) }"
+        pid=${directory#/proc/}
+        parents[$pid]=$parent
+        [[ $state == Z ]] && continue
+        while IFS= read -r -d '' entry; do
+            [[ $entry == "$1" ]] && doomed[$pid]=1
+        done < "$directory/environ"
+    done
+    count=-1
+    while (( count != ${#doomed[@]} )); do
+        count=${#doomed[@]}
+        for pid in "${!parents[@]}"; do
+            [[ ${doomed[${parents[$pid]}]} ]] && doomed[$pid]=1
+        done
+    done
+    (( count )) || break
+    kill -9 "${!doomed[@]}"
+done 2> /dev/null"""
+"""Kills the processes in a container that have an entry in their environment, and their descendants, until there are
+none; as `sweep` does from outside, and with builtins of bash alone.
+"""
 _DROPPED: Final = ("MKNOD", "NET_RAW", "AUDIT_WRITE", "SYS_CHROOT")
 _NO_DETACHING: Final = {"podman": "", "docker": "ctrl-^,ctrl-^,ctrl-^,ctrl-^,ctrl-@"}
 """The key sequences that detach from `exec`; docker cannot disable them, so it gets one that nobody types."""
@@ -165,6 +190,12 @@ class ContainerRuntime:
         passed = [word for each, value in variables.items() for word in ("--env", f"{each}={value}")]
         user_option = ["--user", user or f"{os.getuid()}:{os.getgid()}"]
         return [self.program, "exec", *user_option, *passed, "--workdir", directory, name, *argv]
+
+    def kill_command(self, name: str, mark: str, user: str) -> list[str]:
+        """Return the command that kills the user's processes in a container that have an entry in their environment,
+        and the descendants of these.
+        """
+        return self.program_command(name, ["bash", "-c", _KILL_MARKED, "bash", mark], "/", {}, user)
 
     def beside(self, name: str, image: str, label: str) -> Callable[[str, Sequence[str]], list[str]] | None:
         """Return what returns the command that runs a program of this machine in a directory, in the network of a

@@ -240,6 +240,7 @@ class Shell:
         if self.terminal.is_containers:  # its processes are not the supervisor's descendants
             sweep_containers((self.nonce,))
             sweep((self.nonce,))
+            self.terminal.kill_unseen()
         self.terminal.guard.hang_up()
         self._reader.join()
         clean = self.terminal.close()

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.processes.launch import ProgramStart
+from workbench.processes.spawn import run
 from workbench.processes.supervised_process import received, start_supervisor
 from workbench.tools.execute_bash.channel import ShellChannel
 from workbench.tools.execute_bash.container_terminal import ContainerTerminal
@@ -116,6 +117,7 @@ class Terminal:
     def __init__(self, shell: ProgramStart, directory: str, scratch: Path) -> None:
         self._master, pty = os.openpty()
         self._inner: ContainerTerminal | None = None
+        self._kill_all = shell.kill_all
         self.is_containers = shell.has_own_terminal
         """Whether the shell has another terminal, in a container, and this one only passes on what is typed."""
         try:
@@ -256,6 +258,12 @@ class Terminal:
         with contextlib.suppress(termios.error):
             if termios.tcgetattr(self._master) != self._modes:
                 termios.tcsetattr(self._master, termios.TCSANOW, self._modes)
+
+    def kill_unseen(self) -> None:
+        """Kill the programs of a shell in a container whose processes this user does not see."""
+        if self._kill_all and not self.shows_shell:
+            with contextlib.suppress(OSError):
+                run(self._kill_all, capture_output=True, timeout=_PATIENCE)
 
     def close(self) -> bool:
         """End the shell and all its processes, close the terminal; return False if the supervisor failed."""
