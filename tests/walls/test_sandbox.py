@@ -340,6 +340,18 @@ def test_the_command_shows_the_proof_and_runs_a_program_inside(sandbox: User):
     assert sandbox.ohw("sandbox", PATH="/nowhere").returncode == 1
 
 
+def test_a_command_that_cannot_be_run_inside_is_answered_with_the_form_that_can(sandbox: User):
+    line = sandbox.ohw("sandbox", "run", "echo in; echo out")
+    assert line.returncode == 2
+    assert "there is no program 'echo in; echo out'" in line.stderr
+    assert "ohw sandbox run -- bash -c" in line.stderr
+    absent = sandbox.ohw("sandbox", "run", "--", "./absent")
+    assert (absent.returncode, "there is no program './absent'" in absent.stderr) == (2, True)
+    options = sandbox.ohw("sandbox", "run", "sh", "-c", "echo in")
+    assert options.returncode == 2
+    assert "put -- before the command" in options.stderr
+
+
 def test_locations_inside_the_workspace_are_hidden_even_if_it_is_the_home_directory(sandbox: User):
     (sandbox.home / ".ssh").mkdir()
     (sandbox.home / ".ssh/id_rsa").write_text("planted")

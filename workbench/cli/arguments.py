@@ -115,7 +115,10 @@ each answer is one line: risk, reasons, and segments with the rating of each par
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message}; see `{self.prog} --help`")
+        # Options of the command that is to run inside are not those of ohw.
+        is_commands = self.prog == "ohw sandbox" and message.startswith("unrecognized")
+        advice = "put -- before the command: `ohw sandbox run -- COMMAND`"
+        raise UsageError(f"{message}; {advice if is_commands else f'see `{self.prog} --help`'}")
 
 
 def parser_of(command: str) -> _Parser:

@@ -73,6 +73,9 @@ def _run(boundary: Boundary, command: list[str]) -> int:
     if not command:
         raise UsageError("which command? `ohw sandbox run -- COMMAND`")
     program = find_program(command[0]) or str(Path(command[0]).absolute())
+    if not os.access(program, os.X_OK):
+        name = visible(command[0], lines=False)
+        raise UsageError(f"there is no program {name!r} here; for a line of a shell: `ohw sandbox run -- bash -c LINE`")
     proof = prove(boundary)
     if not proof.holds:
         raise WorkbenchError(f"the sandbox is not proven, so nothing was run: {proof.reason}")
