@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.session.fake_agent import Harness, calls, says
-from workbench.protocol.events import FileDelta, FilesChanged
+from workbench.protocol.events import ActionObserved, FileDelta, FilesChanged, UserCommand, VersionTaken
 from workbench.protocol.stale_file import StaleFile
 from workbench.session.actions.stale_files import has_conflicts, stale_reasons
 from workbench.tools import FileEditorTool
@@ -86,6 +86,22 @@ def test_author_of_the_change_is_named_if_the_log_knows(shared):
     one.harness.session._log.commit(FilesChanged(files=(delta,), by="other"))
     one.harness.run()
     assert "+1 -0 by another program" in one.assessed.reasons[0]
+
+
+@pytest.mark.parametrize(("command", "who"), [("own_1", "the user"), ("call_1", "an earlier action of the agent's")])
+def test_author_of_a_change_that_only_a_snapshot_found_is_named(shared, command: str, who: str):
+    one = shared()
+    theirs = BASE + "more\n"
+    one.change(theirs)
+    delta = FileDelta(path=str(one.file), before=BASE, after=theirs)
+    commit = one.harness.session._log.commit
+    commit(UserCommand(action_id="own_1", command="echo more >> a.txt"))
+    commit(
+        ActionObserved(action_id="own_1", observation={"text": "", "is_error": False}),
+        VersionTaken(action_id=command, files=(delta,)),
+    )
+    one.harness.run()
+    assert f"+1 -0 by {who}" in one.assessed.reasons[0]
 
 
 def test_clean_merge_asks_nobody_if_the_mode_does_not(shared):

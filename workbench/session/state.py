@@ -165,6 +165,8 @@ class State(msgspec.Struct):
     own: dict[str, UserCommand] = msgspec.field(default_factory=dict)
     """The user's commands that have no result yet, in order."""
     own_started: set[str] = msgspec.field(default_factory=set)
+    own_ids: set[str] = msgspec.field(default_factory=set)
+    """The ids of all commands of the user's, because a snapshot with their changes may follow their results."""
     unfinished_rewind: Rewound | None = None
     """The last rewind, until all its files are known to be written."""
 
@@ -244,6 +246,7 @@ class State(msgspec.Struct):
             return
         if isinstance(event, UserCommand):
             self.own[event.action_id] = event
+            self.own_ids.add(event.action_id)
             return
         self.batch.pop(event.action_id, None)
         self.own.pop(event.action_id, None)
@@ -268,8 +271,7 @@ class State(msgspec.Struct):
             case RunEnded():
                 self.is_running, self.only_condenses, self.ended = False, False, event.reason
             case VersionTaken():
-                self.version = event.version or self.version
-                self.unfinished_rewind = None if event.action_id == REWIND else self.unfinished_rewind
+                self._apply_version(event)
             case SessionStarted():
                 self.session_id, self.workspace = event.id, event.workspace
                 self.model, self.mode = event.model, event.mode
@@ -280,6 +282,13 @@ class State(msgspec.Struct):
                 self.max_steps = event.max_steps or self.max_steps
                 others = tuple(rule for rule in self.rules if rule not in (event.rule, event.dropped_rule))
                 self.rules = (*others, event.rule) if event.rule else others
+
+    def _apply_version(self, event: VersionTaken) -> None:
+        self.version = event.version or self.version
+        if event.action_id:
+            self._note_writer(event.files, "person" if event.action_id in self.own_ids else "agent")
+        if event.action_id == REWIND:
+            self.unfinished_rewind = None
 
     def _apply_rewind(self, event: Rewound) -> None:
         """End the run. Settings stay as they are: returning to an earlier state must not restore a mode that asks
