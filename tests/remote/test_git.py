@@ -168,7 +168,7 @@ def test_the_session_of_a_worktree_there_is_resumed(far: FarMachine):
     with ran_once(far) as terminal:
         (first,) = list_sessions(far.user.locations)
         send(terminal, "/worktree fix")
-        terminal.wait_for("on the branch fix")
+        terminal.wait_until(lambda screen: "on the branch fix" in in_one_line(screen), "the notice")
         send(terminal, "/worktree")
         terminal.wait_for("Enter Open")
         terminal.wait_for(first.title)
