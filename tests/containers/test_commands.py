@@ -386,6 +386,14 @@ def test_an_image_without_bash_is_refused_by_name(opened: Callable[..., Containe
 
 
 @in_each_engine
+def test_a_user_who_cannot_read_the_files_is_named_with_what_to_do(opened: Callable[..., Container]):
+    assert failure_of(opened(user="0:0")) == ""
+    failure = failure_of(opened(user="1234:1234"))
+    assert 'its user "1234:1234" cannot read your files' in failure
+    assert f'`user = "{os.getuid()}:{os.getgid()}"`' in failure
+
+
+@in_each_engine
 def test_an_image_that_is_not_here_and_cannot_be_fetched_is_no_container(user: User, opened: Callable[..., Container]):
     container = opened("127.0.0.1:1/absent")
     assert "127.0.0.1" in failure_of(container)

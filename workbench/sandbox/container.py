@@ -254,7 +254,9 @@ class Container:
             client.wait()
             return failure_of(output, self.image)
         self._first_pid = first_process(self._name)
-        if fault := _fault(self._first_pid, mounts, self._boundary, self._settings, self._runtime):
+        own = (str(self._private), str(self._boundary.workspace))
+        fault = _fault(self._first_pid, mounts, self._boundary, self._settings, self._runtime)
+        if fault := fault or _fault_of_user(self._settings.user, self._name, own, self._runtime):
             return fault
         if self.network is not None:
             self.network.serve(self._first_pid, self._runtime.beside(self._name, self._image.name, f"{LABEL}={mark()}"))
@@ -324,6 +326,13 @@ def _fault(
     return ""
 
 
+def _fault_of_user(user: str, name: str, directories: Sequence[str], runtime: ContainerRuntime) -> str:
+    """Return why a `user` of the settings cannot work in the container; empty if they can, or are this process's."""
+    if not user or runtime.may_enter(name, directories, user):
+        return ""
+    return _NO_ACCESS.format(user=visible(user, lines=False), own=f"{os.getuid()}:{os.getgid()}")
+
+
 def _remove_leftovers(runtime: ContainerRuntime) -> None:
     """Remove containers of processes that were killed together with the runtime's client."""
     with suppress(OSError):
@@ -335,6 +344,10 @@ def _remove_leftovers(runtime: ContainerRuntime) -> None:
 _ENDED: Final = (
     "the container of {image} was ended from outside. The next command gets a new one, without what was installed in "
     "the old one or written outside the workspace"
+)
+_NO_ACCESS: Final = (
+    'its user "{user}" cannot read your files: set `user = "{own}"` in [container], which is you and has priority over '
+    "devcontainer.json"
 )
 _NO_MEMORY_LIMIT: Final = (
     '{runtime} does not enforce `memory = "{memory}"` here, which for an ordinary user needs cgroups v2; remove the '

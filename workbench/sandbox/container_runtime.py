@@ -191,6 +191,12 @@ class ContainerRuntime:
         user_option = ["--user", user or f"{os.getuid()}:{os.getgid()}"]
         return [self.program, "exec", *user_option, *passed, "--workdir", directory, name, *argv]
 
+    def may_enter(self, name: str, directories: Sequence[str], user: str) -> bool:
+        """Return whether the user may list these directories in a running container. Raises OSError."""
+        script = "for each; do [[ -r $each && -x $each ]] || exit; done; echo yes"
+        command = self.program_command(name, ["bash", "-c", script, "bash", *directories], "/", {}, user)
+        return self._output(*command[1:])[1] == "yes"
+
     def kill_command(self, name: str, mark: str, user: str) -> list[str]:
         """Return the command that kills the user's processes in a container that have an entry in their environment,
         and the descendants of these.
