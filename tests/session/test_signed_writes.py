@@ -134,3 +134,15 @@ def test_forged_or_damaged_note_is_worth_nothing(elsewhere):
 def test_other_files_get_no_note(elsewhere):
     replace_file(elsewhere.state / "unsent" / "draft", b"x")
     assert not (elsewhere.state / "writes").exists()
+
+
+def test_user_with_one_directory_for_everything_can_write_settings(tmp_path, monkeypatch):
+    monkeypatch.setattr(state_files, "_listeners", [])
+    for name in ("CONFIG", "DATA", "STATE"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path))
+    on_own_write(sign_write)
+    on_own_write(sign_write)
+    settings = Locations.from_environment().settings_file
+    replace_file(settings, b"mode = 'ask'\n")
+    assert settings.read_bytes() == b"mode = 'ask'\n"
+    assert len(list((Locations.from_environment().state / "writes").iterdir())) == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +20,8 @@ _LARGEST_NOTED = 5_000_000
 _own_writes: dict[str, bytes] = {}
 """The SHA-256 of what this process last wrote to each path, so a session does not attribute it to a command."""
 _listeners: list[Callable[[str, bytes], None]] = []
+_thread = threading.local()
+"""Its `is_listening` says whether a listener is running in the thread."""
 
 
 def replace_file(path: Path, raw: bytes) -> None:
@@ -54,9 +57,10 @@ def discard_file(path: Path) -> None:
 
 def on_own_write(listener: Callable[[str, bytes], None]) -> None:
     """Call `listener` before each write of this process with the path and the content's SHA-256 digest (`b""` for a
-    deletion). It is not called for more than 5 MB.
+    deletion). It is not called for more than 5 MB, nor for what it writes itself.
     """
-    _listeners.append(listener)
+    if listener not in _listeners:
+        _listeners.append(listener)
 
 
 def note_own_write(path: Path, raw: bytes | None) -> None:
@@ -66,8 +70,14 @@ def note_own_write(path: Path, raw: bytes | None) -> None:
         return
     digest = sha256(raw) if raw is not None else b""
     note_digest(str(path), digest)
-    for listener in _listeners:
-        listener(str(path), digest)
+    if getattr(_thread, "is_listening", False):
+        return
+    _thread.is_listening = True
+    try:
+        for listener in _listeners:
+            listener(str(path), digest)
+    finally:
+        _thread.is_listening = False
 
 
 def note_digest(path: str, digest: bytes) -> None:

@@ -13,6 +13,7 @@ import os
 import sys
 import time
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +21,7 @@ import msgspec
 
 from workbench.config.locations import Locations
 from workbench.files.state_files import is_own_write, replace_file
+from workbench.risk.paths import within
 from workbench.session.storage.signatures import is_signed_content, sign_content
 
 _PURPOSE: Final = "written file"
@@ -44,12 +46,18 @@ def sign_write(path: str, digest: bytes) -> None:
     Only files that engines compare get one. Without it, as on a disk that cannot be written, the write is reported.
     """
     locations = Locations.from_environment()
-    if not any(Path(path).is_relative_to(each) for each in locations.compared):
+    if not any(within(path, each) for each in _compared(locations)):
         return
     note = _Note(digest.hex(), time.time_ns())
     signed = msgspec.structs.replace(note, signature=sign_content(_PURPOSE, note.content(path)))
     with suppress(OSError):
         replace_file(_note_path(locations, path), msgspec.json.encode(signed))
+
+
+@lru_cache(maxsize=1)
+def _compared(locations: Locations) -> tuple[str, ...]:
+    """Return the compared paths; looking them up at each write of the agent would take longer than some writes."""
+    return tuple(map(str, locations.compared))
 
 
 class OwnWrites:
