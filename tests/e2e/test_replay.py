@@ -110,6 +110,8 @@ def test_demo_is_equal_with_the_decisions_of_its_user(sandbox: Sandbox):
         terminal.wait_until(lambda screen: "rm -rf" in screen and "y Approve" in screen, "the third question", 60)
         terminal.press("y")
         terminal.wait_for("✓ Finished", 60)
+        (project,) = sandbox.home.glob("ohw-demo-*/*")
+        (project / "mine.txt").write_text("Keeps the directory, whose other hidden entries are not in any version.\n")
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
     done = sandbox.agent("replay", "--last", "--json", "--keep-going")

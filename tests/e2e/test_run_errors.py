@@ -158,7 +158,8 @@ def test_unreachable_server_is_named(sandbox: Sandbox):
 def test_unknown_provider_error_explains_model_names(sandbox: Sandbox):
     done = sandbox.ohw("run", "hello", OHW_MODEL="nobody/x")
     assert done.returncode == 1
-    assert "write it as PROVIDER/NAME" in last_line(sandbox, done)
+    assert "write it as PROVIDER/NAME" in done.stderr
+    assert list_sessions(sandbox.locations) == []
 
 
 def test_unreadable_calls_get_errors_and_the_session_continues(sandbox: Sandbox):
