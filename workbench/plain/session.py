@@ -15,6 +15,7 @@ from workbench.client.threads import in_daemon
 from workbench.config.modes import MODES, NEVER
 from workbench.diff.hunks import compare
 from workbench.plain.line_input import Console, LineAsker
+from workbench.plain.message_sender import MessageSender
 from workbench.plain.model_switch import ModelSwitch
 from workbench.plain.narration import (
     begun,
@@ -28,7 +29,6 @@ from workbench.plain.narration import (
     tasks,
 )
 from workbench.plain.never_ask import NeverAsk
-from workbench.plain.outbox import Outbox
 from workbench.plain.question import PlainQuestion
 from workbench.plain.rewind import PlainRewind, reread, was_rewound
 from workbench.protocol.commands import (
@@ -276,11 +276,11 @@ class PlainSession:
         self._custom = custom
         self._client = client
         self._state = state
-        self._outbox = Outbox(client, mentions_of)
+        self._messages = MessageSender(client, mentions_of)
         self._console = console
         self._offers = offers
         self._asker = LineAsker(console)
-        self._prompts = ServerPrompts(client, offers, console.print, self._outbox.send)
+        self._prompts = ServerPrompts(client, offers, console.print, self._messages.send)
         self._rewind = PlainRewind(path, str(directory), client, console.print, self._ended)
         others = {"question": self._ask_again, "quit": self._leave, "exit": self._leave, "send": self._prompts.send}
         others |= {"rewind": self._rewind.list, "redo": self._rewind.redo, "hooks": lambda: console.print(hooks_page())}
@@ -305,7 +305,7 @@ class PlainSession:
         if message:
             self._console.print(f"You: {message}")
             if not self._send_custom(message):
-                self._outbox.send(message)
+                self._messages.send(message)
         follower = asyncio.create_task(self._follow())
         follower.add_done_callback(self._ended)
         code = await self._code
@@ -326,7 +326,7 @@ class PlainSession:
             apply(self._state, event)
         self._recall()
         self._is_ready = True
-        self._outbox.open()
+        self._messages.open()
         self._refresh()
         is_open = True
         while is_open:
@@ -355,7 +355,7 @@ class PlainSession:
                 self._console.print(*plan_lines(self._state) if plan_ready(self._state) else key_lines(self._state))
             self._prompts.receive(changed.prompt)
             if changed.refused:
-                self._outbox.clear()  # a message may be among what was refused, and does not come back
+                self._messages.clear()  # a message may be among what was refused, and does not come back
             if isinstance(message, Disconnected) and message.for_good:
                 self._end(1)
                 return False
@@ -370,7 +370,7 @@ class PlainSession:
                 self._print_item(item)
 
     def _print_item(self, item: Item) -> None:
-        if isinstance(item, UserItem) and self._outbox.confirm(item.text):
+        if isinstance(item, UserItem) and self._messages.confirm(item.text):
             if item.queued:
                 self._console.print("Queued: the agent reads it at its next step.")
             return
@@ -409,7 +409,7 @@ class PlainSession:
             task.add_done_callback(self._ended)
         elif self._question is None:
             is_resting = bool(self._later) or not (self._state.is_running and self._state.has_control)
-            is_free = self._is_ready and is_resting and not self._outbox
+            is_free = self._is_ready and is_resting and not self._messages
             self._console.ask(_PROMPT if is_free and self._state.work != "starting" else "")
 
     async def _ask(self, key: _QuestionKey, waiting: list[_QuestionKey]) -> None:
@@ -451,7 +451,7 @@ class PlainSession:
         elif line.startswith("!"):
             self._client.send(RunUserCommand(command=line[1:].strip()))
         elif line.strip():
-            self._outbox.send(line)
+            self._messages.send(line)
         else:
             self._refresh()
 
@@ -466,7 +466,7 @@ class PlainSession:
             return False
         if message.notice:
             self._console.print(f"{message.notice}.")
-        self._outbox.send(message.text, message.command)
+        self._messages.send(message.text, message.command)
         return True
 
     def _interrupted(self) -> None:
@@ -476,7 +476,7 @@ class PlainSession:
             self._end(128 + signal.SIGINT)
             return
         self._leave_until = now + _AGAIN
-        if self._state.is_running or self._outbox:
+        if self._state.is_running or self._messages:
             self._client.send(Interrupt())
             self._console.print("Stopping the agent. Ctrl+C again quits.")
         else:

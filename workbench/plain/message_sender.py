@@ -10,7 +10,7 @@ from workbench.protocol.events import CustomCommand
 from workbench.text import well_formed
 
 
-class Outbox:
+class MessageSender:
     """Sends messages, and remembers each until it comes back as an event.
 
     Until `open` is called, after the history was read, messages wait: one that is already in the history would not come
@@ -41,10 +41,10 @@ class Outbox:
 
     def confirm(self, text: str) -> bool:
         """Forget a message with this text, which has come back; return whether it was sent from here."""
-        texts = [well_formed(each.text) for each in self._messages]
-        if (text := well_formed(text)) not in texts:
+        sent = [well_formed(each.text) for each in self._messages]
+        if (text := well_formed(text)) not in sent:
             return False
-        del self._messages[texts.index(text)]
+        del self._messages[sent.index(text)]
         return True
 
     def clear(self) -> None:
