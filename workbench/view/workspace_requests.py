@@ -47,15 +47,7 @@ class AnsweringMachine(msgspec.Struct, frozen=True):
         return LocalWorktrees(self.locations, self.workspace)
 
 
-class WorkspaceRequest(TaggedData):
-    """A request of a screen."""
-
-    def answer(self, machine: AnsweringMachine) -> object:
-        """Return the answer, as types that JSON can represent or structs of them. Raises WorkbenchError."""
-        raise NotImplementedError
-
-
-class ProposeCommand(WorkspaceRequest):
+class ProposeCommand(TaggedData):
     """Propose a command for a session, as `git_proposals` does; the answer is a `GitProposal`."""
 
     name: str
@@ -71,7 +63,7 @@ class ProposeCommand(WorkspaceRequest):
         return proposal_of(state, self.name, machine.workspace, os.environ, has_trailers=machine.has_trailers)
 
 
-class ListWorktrees(WorkspaceRequest):
+class ListWorktrees(TaggedData):
     """List the worktrees."""
 
     def answer(self, machine: AnsweringMachine) -> list[Worktree]:
@@ -79,7 +71,7 @@ class ListWorktrees(WorkspaceRequest):
         return machine.worktrees.all()
 
 
-class AddWorktree(WorkspaceRequest):
+class AddWorktree(TaggedData):
     """Create a worktree on a new branch of that name."""
 
     name: str
@@ -89,7 +81,7 @@ class AddWorktree(WorkspaceRequest):
         return machine.worktrees.add(self.name)
 
 
-class ListWorktreeChanges(WorkspaceRequest):
+class ListWorktreeChanges(TaggedData):
     """List the changes of a worktree that the workspace lacks."""
 
     worktree: Worktree
@@ -99,7 +91,7 @@ class ListWorktreeChanges(WorkspaceRequest):
         return list(changes_to_merge(machine.workspace, self.worktree))
 
 
-class RemoveWorktree(WorkspaceRequest):
+class RemoveWorktree(TaggedData):
     """Delete a worktree's directory if it is still as listed."""
 
     worktree: Worktree
@@ -110,7 +102,7 @@ class RemoveWorktree(WorkspaceRequest):
         return machine.worktrees.remove(self.worktree, is_confirmed=self.is_confirmed)
 
 
-class ReadFiles(WorkspaceRequest):
+class ReadFiles(TaggedData):
     """Read files of the workspace, as `apply_text.WorkspaceReader` describes."""
 
     paths: tuple[str, ...]
@@ -122,6 +114,7 @@ class ReadFiles(WorkspaceRequest):
 
 
 Request = ProposeCommand | ListWorktrees | AddWorktree | ListWorktreeChanges | RemoveWorktree | ReadFiles
+"""A request; its `answer` returns types that JSON can represent or structs of them, and raises WorkbenchError."""
 
 
 def answered(line: bytes, machine: AnsweringMachine) -> str:
@@ -134,7 +127,7 @@ def answered(line: bytes, machine: AnsweringMachine) -> str:
     return json.dumps(msgspec.to_builtins(request.answer(machine)))
 
 
-def ask(url: SshUrl, request: WorkspaceRequest, kind: type[T]) -> T:
+def ask(url: SshUrl, request: Request, kind: type[T]) -> T:
     """Return the answer of the other machine, which is of that type.
 
     Raises WorkbenchError with the reason given there, or if there is no valid answer.
