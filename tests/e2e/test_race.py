@@ -108,7 +108,7 @@ def test_attempt_of_a_race_is_answered_in_the_app(sandbox: Sandbox):
         screen.wait_for("needs an answer: /race opens it")
         screen.type("/race")
         screen.press("enter")
-        screen.wait_for("1 waiting for an answer")
+        screen.wait_for("›race")  # the main screen too says that one is waiting
         screen.press("enter")
         screen.wait_for("a Answer")
         screen.press("a")
