@@ -14,6 +14,7 @@ from workbench.config.locations import Locations
 from workbench.llm.model import Cancel
 from workbench.protocol.events import FileDelta
 from workbench.session.workspace import files, snapshots
+from workbench.session.workspace.index_file import read_index
 from workbench.session.workspace.repository import SnapshotRepository
 from workbench.session.workspace.watcher import native_changes
 from workbench.tools import BashTool
@@ -275,6 +276,21 @@ def test_after_a_late_first_version_each_action_has_its_own_again(recorded, monk
     idle(one)
     acted = [event.action_id for event in one.log() if event.kind == "action_observed"]
     assert [event.action_id for event in versions(one) if event.version][-5:] == acted[-5:]
+
+
+def test_session_with_many_files_joins_its_index_at_the_end(recorded):
+    """The next session reads from it which files are unchanged; while a session runs, only a small part is written."""
+    one = recorded(changes=native_changes)
+    for number in range(2_000):
+        (one.work / f"{number}.txt").write_text(f"{number}\n")
+    one.agent.script += [write(one, "1.txt", "one"), says("done")]
+    one.session.send("go")
+    one.run()
+    idle(one)
+    (index,) = one.repository.directory.glob("index-*")
+    assert len(read_index(index)[0]) < 10
+    one.session.close()
+    assert len(read_index(index)[0]) == 2_000
 
 
 def test_file_too_large_for_versions_does_not_make_the_watcher_look_broken(recorded):

@@ -21,7 +21,7 @@ from workbench.files.git import GitAnswer, run_git
 from workbench.session.workspace import first_snapshot
 from workbench.session.workspace import repository as repository_module
 from workbench.session.workspace.index_file import Entry, read_index, stat_of, write_index
-from workbench.session.workspace.repository import SnapshotRepository
+from workbench.session.workspace.repository import SnapshotRepository, join_index
 from workbench.session.workspace.restore import restore
 
 Change = Callable[[Path], object]
@@ -247,6 +247,66 @@ def test_next_session_reads_only_what_has_changed_since(work, read):
     version = snapshots_of(work, "two").snapshot()
     assert read == ["a.b", "run"], "a change of the mode shows in the times"
     assert first != version == exact_version(work)
+
+
+def write_many(directory: Path) -> None:
+    """Write so many files that their index is large."""
+    for number in range(2_000):
+        path = directory / f"many/{number % 40}/{number}.txt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{number}\n")
+    age(directory)
+
+
+def shared_indexes(snapshots: SnapshotRepository) -> list[Path]:
+    return list(snapshots.directory.glob("sharedindex.*"))
+
+
+def test_snapshots_of_many_files_write_only_the_changed_entries_of_the_index(work, read):
+    write_many(work)
+    snapshots = snapshots_of(work)
+    snapshots.snapshot()
+    (shared,) = shared_indexes(snapshots)
+    content, index = shared.read_bytes(), snapshots.directory / "index-one"
+    for number in range(3):
+        (work / f"many/{number}/{number}.txt").write_text("changed\n")
+        (work / f"many/{number}/{number + 40}.txt").unlink()
+        (work / f"many/{number}/new.txt").write_text("new\n")
+        names = [f"many/{number}/{name}" for name in (f"{number}.txt", f"{number + 40}.txt", "new.txt")]
+        version = snapshots.snapshot(names)
+        assert index.stat().st_size < len(content) / 10
+    assert [path.read_bytes() for path in shared_indexes(snapshots)] == [content]
+    before = tree_of(work)
+    shutil.rmtree(work / "many")
+    restore(snapshots, version)
+    assert tree_of(work) == before
+
+
+@pytest.mark.parametrize("ends", [True, False], ids=["ended", "killed"])
+def test_session_after_one_with_many_files_has_the_same_version(work, read, ends):
+    write_many(work)
+    snapshots = snapshots_of(work)
+    snapshots.snapshot()
+    (work / "a.b").write_text("changed\n")
+    version = snapshots.snapshot(["a.b"])
+    if ends:
+        join_index(snapshots)
+    read.clear()
+    assert snapshots_of(work, "two").snapshot() == version
+    if ends:
+        assert read == [], "the index of an ended session tells which files are unchanged"
+    read.clear()
+    assert snapshots_of(work).snapshot() == version, "the same session, resumed"
+    assert read == []
+
+
+def test_lost_part_of_an_index_is_recreated_by_the_next_session(work):
+    write_many(work)
+    snapshots = snapshots_of(work)
+    version = snapshots.snapshot()
+    for path in shared_indexes(snapshots):
+        path.unlink()
+    assert snapshots_of(work).snapshot() == version
 
 
 def test_next_session_reads_again_what_was_pruned(work, read):

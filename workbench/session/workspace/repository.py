@@ -12,7 +12,7 @@ import stat
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -29,7 +29,7 @@ from workbench.session.workspace.file_signatures import FileSignatures, signatur
 from workbench.session.workspace.first_snapshot import IN_ONE_PACK, Git, fill_index
 from workbench.session.workspace.ignore_patterns import patterns_above
 from workbench.session.workspace.metadata import METADATA, Metadata, MetadataTracker
-from workbench.session.workspace.retention import prune
+from workbench.session.workspace.retention import SHARED_INDEXES, prune
 from workbench.text import visible_path
 
 LARGEST = 5_000_000
@@ -43,6 +43,8 @@ _CONFIG = (
     "\tprotectHFS = false\n\tprotectNTFS = false\n"
 )
 _MANY = 100
+_LARGE_INDEX = 100_000
+"""The size in bytes from which the index is split: git then writes only what has changed, instead of every entry."""
 """The fewest new files that are stored together in one pack; fewer are stored one by one."""
 _PACKED = 5_000
 """The most files in one pack; git compares each file that it adds with all others in the pack."""
@@ -107,9 +109,8 @@ class SnapshotRepository:
         """The directory in which `Watcher.catch_up` creates its marks."""
         self._own = OwnRepository(self.directory, workspace, self._index)
         self._metadata = MetadataTracker(self.workspace, self._is_excluded)
-        self._hidden = [
-            directory for directory in (locations.data, locations.state) if directory.is_relative_to(workspace)
-        ]
+        own = (locations.data, locations.state)
+        self._hidden = [directory for directory in own if directory.is_relative_to(workspace)]
 
     def prepare(self) -> None:
         """Create the missing parts of the repository, once; concurrent calls wait until that is done."""
@@ -165,6 +166,8 @@ class SnapshotRepository:
         is_other = self._metadata.now != before
         if is_other:
             self.store_metadata(timeout=timeout)
+        if not self._tree:
+            _split_if_large(self._index, self.git, timeout)
         if changed or is_other or not self._tree:
             self._tree = self.git(["write-tree"], timeout=timeout).decode().strip()
         return self._tree
@@ -449,6 +452,21 @@ def _update_index(git: Git, fit: Sequence[str], gone: Sequence[str], timeout: fl
         if paths:
             command = ["update-index", "--add", "--remove", how, "-z", "--stdin"]
             git(command, listed(paths), timeout=timeout, settings=IN_ONE_PACK if len(paths) >= _MANY else {})
+
+
+def _split_if_large(index: Path, git: Git, timeout: float) -> None:
+    if index.exists() and index.stat().st_size > _LARGE_INDEX:
+        git(["update-index", "--split-index"], timeout=timeout)
+
+
+def join_index(repository: SnapshotRepository) -> None:
+    """Store a split index in one file again, where a later session reads which files are unchanged.
+
+    A failure is ignored: that session then stores the files again.
+    """
+    if any(repository.directory.glob(SHARED_INDEXES)):
+        with suppress(SnapshotError):
+            repository.git(["update-index", "--no-split-index"])
 
 
 def _change(head: bytes, path: bytes) -> Change:

@@ -18,6 +18,8 @@ RETENTION: Final = (
 """When snapshots are deleted, as a clause in lower case."""
 BUILDING: Final = "building-"
 """The prefix of the names of our temporary directories beside the objects."""
+SHARED_INDEXES = "sharedindex.*"
+"""The names that git gives to the larger parts of split indexes."""
 _DAY = 86_400
 _TIMEOUT = 300.0
 _REPACK = ("repack", "-q", "-d", "--cruft", "--window=0")
@@ -47,7 +49,8 @@ def prune(own: OwnRepository) -> None:
 
 def _remove_files(own: OwnRepository, days: int) -> None:
     """Remove old indexes of other sessions, and temporary directories that killed engines have left."""
-    for index in own.git_dir.glob("index-*"):
+    # git sets the time of the shared part of a split index whenever it is used
+    for index in (*own.git_dir.glob("index-*"), *own.git_dir.glob(SHARED_INDEXES)):
         if index != own.index and _is_older(index, days):
             index.unlink()
     for directory in own.git_dir.glob(f"{BUILDING}*"):

@@ -22,7 +22,7 @@ from workbench.protocol.events import Event, FileDelta, FilesChanged, VersionTak
 from workbench.protocol.placeholders import NOT_STORED, TOO_LARGE, is_placeholder_of, placeholder
 from workbench.protocol.rewind import REWIND
 from workbench.session.workspace.attribution import earlier_changes, version_with
-from workbench.session.workspace.repository import Change, SnapshotError, SnapshotRepository
+from workbench.session.workspace.repository import Change, SnapshotError, SnapshotRepository, join_index
 from workbench.session.workspace.snapshot_notices import SnapshotNotices
 from workbench.session.workspace.watcher import Changes, Watcher, native_changes
 from workbench.text import first_line, well_formed
@@ -298,7 +298,7 @@ class SnapshotRecorder:
         self._is_closed = True
 
     def _emit(self, events: Sequence[Event]) -> None:
-        if not self._is_closed:
+        if events and not self._is_closed:
             self._report(events)
 
     def _on_change(self) -> None:
@@ -312,8 +312,7 @@ class SnapshotRecorder:
             try:
                 with self.pace.measured(is_first=request.cause == "first"):
                     events = self._carry_out(request) if self._is_due(request) else []
-                if events:
-                    self._emit(events)
+                self._emit(events)
             finally:
                 if request.cause == "person":
                     self.stop_expecting(request.recorded)
@@ -324,6 +323,7 @@ class SnapshotRecorder:
                 self.repository.prune()
             if self._watcher.has_news and not self.is_off:  # changes were reported during this scan
                 self._on_change()
+        join_index(self.repository)
 
     def _is_due(self, request: SnapshotRequest) -> bool:
         """For changes by other programs, wait for more; return False if a later snapshot will include them."""

@@ -12,9 +12,12 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Protocol
 
-_STEP, _LONGEST, _WAIT = 10, 1_000, 1_000  # milliseconds; each step costs some 20 us of processor time
+_LONGEST, _WAIT = 1_000, 1_000  # milliseconds
+_STEP, _SHORT_STEP = 10, 2
+"""Milliseconds between two looks for changes, and for as long as changes arrive; a look takes some 20 us of CPU."""
 _SKIPPED = frozenset((".git", "node_modules", ".venv", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"))
 _OWN = ".ohw-*.tmp"
+_ADDED = 1  # watchfiles.Change.added
 _NO_TEXT = "Unable to decode path"
 _MOST_UNREADABLE = 100
 """The most names that are not UTF-8: each restarts the watch, so with more of them, regular scans are cheaper."""
@@ -57,31 +60,43 @@ def _watched(workspace: Path, marks: Path, stop: threading.Event, *, missed: boo
 
     The library follows links, so if there are any, each directory is watched separately.
     """
-    from watchfiles import Change, watch
-
     directories, has_symlinks = _directories(workspace)
-    batches = watch(
-        *(directories if has_symlinks else [str(workspace)]),
-        *([marks] if marks.is_dir() else []),
-        recursive=not has_symlinks,
-        watch_filter=lambda _, path: is_of_interest(path),
-        debounce=_LONGEST,
-        step=_STEP,
-        rust_timeout=_WAIT,
-        stop_event=stop,
-        yield_on_timeout=True,
-        raise_interrupt=False,
-        ignore_permission_denied=False,  # ignoring these errors would hide the limits of the system as well
-        force_polling=False,
-    )
-    for batch in batches:
+    watched = [*(directories if has_symlinks else [str(workspace)]), *([str(marks)] if marks.is_dir() else [])]
+    for batch in _batches(watched, stop, recursive=not has_symlinks):
         yield {path for _, path in batch} | ({f"{workspace}/."} if missed else set())
         missed = False
         if has_symlinks and any(
-            change == Change.added and os.path.isdir(path) and not os.path.islink(path)  # noqa: PTH112, PTH114
+            change == _ADDED and os.path.isdir(path) and not os.path.islink(path)  # noqa: PTH112, PTH114
             for change, path in batch
         ):
             return
+
+
+def _batches(watched: list[str], stop: threading.Event, *, recursive: bool) -> Iterator[set[tuple[int, str]]]:
+    """Yield the changes of interest, and an empty set for each second without any; end when `stop` is set.
+
+    `watchfiles.watch` looks at one interval only. More changes follow soon after a change, and an action may wait for
+    them, so they are looked for more often until a second passes without any.
+    """
+    from watchfiles._rust_notify import RustNotify
+
+    # permission errors are not ignored: that would hide the limits of the system as well
+    with RustNotify(
+        watched, debug=False, force_polling=False, poll_delay_ms=0, recursive=recursive, ignore_permission_denied=False
+    ) as notify:
+        step = _STEP
+        while True:
+            changes = notify.watch(_LONGEST, step, _WAIT, stop)
+            if changes in ("stop", "signal"):
+                return
+            batch = (
+                {(change, path) for change, path in changes if is_of_interest(path)}
+                if isinstance(changes, set)
+                else set()
+            )
+            if batch or changes == "timeout":
+                step = _SHORT_STEP if batch else _STEP
+                yield batch
 
 
 def _directories(workspace: Path) -> tuple[list[str], bool]:
