@@ -51,11 +51,11 @@ def test_view_has_the_slowest_the_newest_failures_and_the_remaining_time():
         progress.add(outcome(number, solved=number != 4, cost=0.1, detail="check: exit code 1" if number == 4 else ""))
     assert progress.lines(100) == [
         "██████░░░░░░░░░░░░░░░░░░  10 of 40   9 solved · 1 unsolved   $1.50",
-        "1m 00s · 10.0/min · $1.50/min · 50.0s to 50.0s left",
-        "● r5  m #1   55.0s   3 steps  $0.5000   Run\\e[2J it, 10m 00s ago",
-        "? r4  m #1   54.0s   HIGH: Install\\e[2J it needs an approval",
-        "● r3  m #1   53.0s",
-        "● r2  m #1   52.0s",
+        "1m 00s · 10.0/min · $1.50/min · 50s to 50s left",
+        "● r5  m #1   55s   3 steps  $0.5000   Run\\e[2J it, 10m 00s ago",
+        "? r4  m #1   54s   HIGH: Install\\e[2J it needs an approval",
+        "● r3  m #1   53s",
+        "● r2  m #1   52s",
         "  and 2 more",
         "✗ unsolved  t4 #1   check: exit code 1   m",
     ]

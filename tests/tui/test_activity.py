@@ -27,7 +27,7 @@ async def test_command_begun_before_the_screen_shows_its_whole_duration(monkeypa
     app = workbench_app(client)
     async with app.run_test(size=(120, 30)) as pilot:
         client.bring(live.EngineState(state="acting"))
-        assert await wait_until(pilot, lambda: "running $ pytest -q · 2m05s" in status_text(app))
+        assert await wait_until(pilot, lambda: "running $ pytest -q · 2m 05s" in status_text(app))
 
 
 async def test_stop_that_takes_a_while_is_shown_at_once_and_is_not_offered_again():

@@ -236,7 +236,7 @@ async def test_timer_stops_while_nothing_runs(monkeypatch):
     async with app.run_test(size=(120, 24)) as pilot:
         timeline = app.query_one(Timeline)
         monkeypatch.setattr(clock, "now", lambda: START + timedelta(seconds=300))
-        await until(pilot, lambda: "4m55s" in timeline.render_line(0).text)
+        await until(pilot, lambda: "4m 55s" in timeline.render_line(0).text)
         assert timeline.ticker.is_running
 
         app.take(ev.ActionObserved(seq=99, action_id=action_id, observation={}, duration=3))

@@ -19,7 +19,7 @@ from workbench.tui.widgets.status_line import StatusLine
 from workbench.view import clock
 from workbench.view.state import SessionState
 from workbench.view.stats import SCOPES, Scope, read_usage
-from workbench.view.usage import UsageLimits, minutes, percent, tokens, usage_page
+from workbench.view.usage import UsageLimits, percent, tokens, usage_page
 from workbench.view.wrapping import line_width
 
 PARTS = ContextParts(system=1_000, tools=4_000, messages=8_000, files=2_000, tool_output=35_000)
@@ -206,7 +206,6 @@ def test_numbers_are_short():
         "999k",
         "1.0M",
     ]
-    assert [minutes(each) for each in (0.4, 99, 100, 5_900, 7_200)] == ["0s", "99s", "2 min", "98 min", "2.0 h"]
     assert [percent(1, 3), percent(0, 0)] == ["33%", "0%"]
 
 

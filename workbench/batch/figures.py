@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from workbench.durations import measured_duration
+
 NONE: Final = "–"
 
 
@@ -27,13 +29,8 @@ def money(dollars: float | None, unpriced: int = 0) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """Format a duration in seconds, from a minute on in minutes, from an hour on in hours."""
-    if seconds is None:
-        return NONE
-    if seconds < 59.95:
-        return f"{seconds:.1f}s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes}m {rest:02}s" if minutes < 60 else f"{minutes // 60}h {minutes % 60:02}m"
+    """Format a measured duration in seconds."""
+    return NONE if seconds is None else measured_duration(seconds)
 
 
 def amount(number: float | None) -> str:

@@ -9,7 +9,8 @@ from typing import Final
 
 import msgspec
 
-from workbench.batch.figures import duration, money
+from workbench.batch.figures import money
+from workbench.durations import rough_duration, whole_duration
 
 _FEWEST: Final = 5
 """The outcomes from which the remaining time is estimated."""
@@ -29,13 +30,13 @@ class RunPace(msgspec.Struct, frozen=True):
     @property
     def parts(self) -> list[str]:
         """The figures for people, each as one text."""
-        parts = [duration(self.passed)]
+        parts = [whole_duration(self.passed)]
         if self.per_minute is not None:
             parts.append(f"{self.per_minute:.1f}/min")
         if self.dollars is not None:
             parts.append(f"{money(self.dollars)}/min")
         if self.remaining is not None:
-            parts.append(f"{duration(self.remaining[0])} to {duration(self.remaining[1])} left")
+            parts.append(f"{rough_duration(self.remaining[0])} to {rough_duration(self.remaining[1])} left")
         return parts
 
 

@@ -16,6 +16,7 @@ from workbench.batch.attempt_progress import AttemptProgress
 from workbench.batch.attempt_states import GOOD, RUNNING, WAITING, state_sign
 from workbench.batch.figures import duration, money
 from workbench.batch.pace import dollars_a_minute, pace_of
+from workbench.durations import whole_duration
 from workbench.text import counted, visible
 
 _ROWS: Final = 4
@@ -53,7 +54,7 @@ def latest_activity(progress: AttemptProgress, now: float) -> str:
     if not progress.activity or not progress.at:
         return ""
     ago = max(0.0, now - progress.at)  # the clock of a worker may be ahead
-    return f"{visible(progress.activity, lines=False)}, {duration(ago) if ago >= 60 else f'{ago:.0f}s'} ago"
+    return f"{visible(progress.activity, lines=False)}, {whole_duration(ago)} ago"
 
 
 def _name(task: str, model: str, number: int) -> str:
@@ -124,7 +125,7 @@ class Progress:
             progress = progresses[each.attempt.key]
             spent = [spent_so_far(progress)] if progress is not None else []
             activity = [latest_activity(progress, time.time())] if progress is not None and not question else []
-            words = (_name(*each.attempt.names), duration(now - each.since), *spent, question, *activity)
+            words = (_name(*each.attempt.names), whole_duration(now - each.since), *spent, question, *activity)
             yield f"{mark} {'   '.join(filter(None, words))}"
         if len(running) > _ROWS:
             yield f"  and {len(running) - _ROWS} more"

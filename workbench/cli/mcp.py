@@ -12,6 +12,7 @@ from typing import Any
 
 from workbench.cli.common import print_line, settings_of, workspace_of
 from workbench.config.locations import Locations
+from workbench.durations import measured_duration
 from workbench.errors import UsageError
 from workbench.files.toml_edit import write_settings
 from workbench.mcp.client import MCPClient
@@ -152,7 +153,7 @@ def _test(where: Locations, server: ServerConfig) -> None:
     finally:
         client.close()
     entry = client.pins.entry(server)
-    print_line(visible(f"{server.name} responds ({took:.1f} s). {_counted(entry)}", lines=False))
+    print_line(visible(f"{server.name} responds ({measured_duration(took)}). {_counted(entry)}", lines=False))
     for line in (*_tools(entry), *entry.faults):
         print_line(MASKER.masked(visible(line, lines=False)))
     if entry.waits or entry.claiming:

@@ -11,6 +11,7 @@ from pathlib import Path
 from workbench.cli.common import print_error, print_line, settings_of
 from workbench.config.locations import Locations
 from workbench.config.settings import Profile, Settings
+from workbench.durations import measured_duration
 from workbench.engine.model_test import KEY_REJECTED
 from workbench.errors import UsageError
 from workbench.llm.discovery import ModelSource, sources_of_keys, sources_of_servers
@@ -93,7 +94,9 @@ def _try(settings: Settings, name: str | None, print_line: Callable[[str], None]
     finally:
         model.close()
     if response.incomplete:
-        raise ModelError(f"{profile.name} broke off its response after {response.latency:.1f}s; test it again")
+        raise ModelError(
+            f"{profile.name} broke off its response after {measured_duration(response.latency)}; test it again"
+        )
     return visible(f"{profile.name} {_outcome(response)}", lines=False)
 
 
@@ -145,7 +148,7 @@ def _outcome(response: ModelResponse) -> str:
     tokens = f"{_count(usage.input)} in / {_count(usage.output)} out · {cost}"
     text = first_line(response.text.strip(), 60)
     result = f'OK ("{text}")' if text else f"empty response ({response.finish_reason})"
-    return f"{result} in {response.latency:.1f}s · {tokens}"
+    return f"{result} in {measured_duration(response.latency)} · {tokens}"
 
 
 def _count(tokens: int | None) -> str:

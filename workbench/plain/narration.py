@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from workbench.diff.hunks import FileDiff, Hunk
+from workbench.durations import measured_duration
 from workbench.text import counted
 from workbench.tools.ask_human.question import who_asks
 from workbench.tools.manifest import ToolKind, kind_of
 from workbench.view.diff.lines import Standing, paint_line
-from workbench.view.formatting.actions import action_line, decision_of, presentation, seconds
+from workbench.view.formatting.actions import action_line, decision_of, presentation
 from workbench.view.formatting.cards import printed_output
 from workbench.view.state import CHANGED_BACK, ActionItem, AgentItem, Item, NoticeItem, SessionState, UserItem
 from workbench.view.wrapping import count_lines
@@ -141,7 +142,7 @@ def _counted(added: int, removed: int) -> str:
 
 
 def _took(item: ActionItem) -> str:
-    return f", {seconds(item.duration)}" if item.duration is not None and item.duration >= 0.1 else ""
+    return f", {measured_duration(item.duration)}" if item.duration is not None and item.duration >= 0.1 else ""
 
 
 def _output(item: ActionItem) -> Iterator[str]:

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Final
 from workbench.batch.figures import money
 from workbench.client.threads import in_daemon
 from workbench.config.locations import Locations
+from workbench.durations import whole_duration
 from workbench.errors import UsageError, WorkbenchError
 from workbench.text import visible
 from workbench.tui.widgets.activity import Activity
 from workbench.tui.widgets.prompt import Prompt
-from workbench.view.formatting.actions import seconds
 
 if TYPE_CHECKING:
     import subprocess
@@ -88,7 +88,7 @@ class _Progress:
             parts.append(f"{self.waiting} waiting for an answer")
         if self.cost:
             parts.append(money(self.cost))
-        return " · ".join([*parts, seconds(time.monotonic() - self.began, live=True)])
+        return " · ".join([*parts, whole_duration(time.monotonic() - self.began)])
 
 
 class RaceRunner:

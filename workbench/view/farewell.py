@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from workbench.config.locations import Locations
+from workbench.durations import measured_duration
 from workbench.errors import WorkbenchError
 from workbench.session.session_names import session_path
 from workbench.session.storage.origin import origin_of
 from workbench.session.storage.store import Store
 from workbench.session.storage.working_time import working_time
 from workbench.text import counted, visible_path
-from workbench.view.formatting.actions import seconds
 from workbench.view.state import SessionState, UserItem
 
 
@@ -51,7 +51,7 @@ def _totals(state: SessionState, worked: float) -> Iterator[str]:
     if state.total_tokens:
         yield "price unknown" if state.cost is None else f"${state.cost:.2f}"
     if worked >= 1:
-        yield seconds(worked)
+        yield measured_duration(worked)
     own = sum(bool(file.by & {"agent", "person"}) for file in state.changes.values())
     if own:
         yield f"{counted(own, 'file')} changed"

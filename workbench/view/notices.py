@@ -7,10 +7,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from workbench.config.modes import MODE_NAMES
+from workbench.durations import whole_duration
 from workbench.protocol.usage import CHARACTERS_PER_TOKEN
 from workbench.text import counted, visible, visible_path
 from workbench.tools.manifest import kind_of
-from workbench.view.formatting.actions import plus_minus, seconds
+from workbench.view.formatting.actions import plus_minus
 from workbench.view.state import ActionItem, FileState, Item, NoticeItem, RunTotals, SessionState
 
 if TYPE_CHECKING:
@@ -112,13 +113,13 @@ def _completion(state: SessionState) -> str:
 
 
 def _run_facts(run: RunTotals, began: datetime) -> str:
-    """Return what a run has changed, its time and its cost, such as `2 files +7 −2 · 3m05s · $0.42`."""
+    """Return what a run has changed, its time and its cost, such as `2 files +7 −2 · 3m 05s · $0.42`."""
     files = run.files.values()
     facts = []
     if files:
         counts = plus_minus(sum(file.added for file in files), sum(file.removed for file in files))
         facts.append(f"{counted(len(files), 'file')} {counts}")
-    facts.append(seconds(max(0.0, (run.ended - began).total_seconds()), live=True))
+    facts.append(whole_duration(max(0.0, (run.ended - began).total_seconds())))
     if cost := round(run.cost or 0, 6):  # sums of the same prices differ in their last digits
         facts.append(f"${cost:.2f}" if cost >= 0.1 else f"${cost:.3f}")
     return " · ".join(facts)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+from workbench.durations import rough_duration
 from workbench.protocol.usage import CHARACTERS_PER_TOKEN
 from workbench.session.storage.usage_log import ModelCall
 from workbench.text import counted, first_line, visible
@@ -139,10 +140,8 @@ def _decisions(decisions: DecisionCounts) -> Iterator[Line]:
             name = f"{RISK_ICONS[risk]} {risk}"
             yield [Piece(f"  {pad(name, _RISK_WIDTH)}", RISK_STYLES[risk]), Piece(counts.rstrip())]
     if waits := decisions.waits:
-        times = (
-            f"{minutes(sum(waits))} in {counted(len(waits), 'question')}, median {minutes(statistics.median(waits))}"
-        )
-        yield [Piece(f"  Waited for you: {times}", "dim")]
+        total, median = rough_duration(sum(waits)), rough_duration(statistics.median(waits))
+        yield [Piece(f"  Waited for you: {total} in {counted(len(waits), 'question')}, median {median}", "dim")]
 
 
 def _counts(decisions: DecisionCounts, risk: str, by: str) -> str:
@@ -163,7 +162,7 @@ def _limit(state: SessionState, max_cost: float) -> Line:
 
 def _summary(whole: Totals, width: int, right: Line) -> Iterator[Line]:
     facts = [f"{tokens(whole.input)} in{_of_cache(whole)}", f"{tokens(whole.output)} out", counted(whole.calls, "call")]
-    facts += [minutes(whole.seconds)] if whole.seconds >= 1 else []
+    facts += [rough_duration(whole.seconds)] if whole.seconds >= 1 else []
     summary: Line = [Piece(pad(whole.price, 9), "bold"), Piece(" · ".join(facts))]
     if right and line_width(summary) + line_width(right) + 2 <= width:
         yield spread(summary, right, width)
@@ -330,10 +329,3 @@ def tokens(count: int) -> str:
     if count < 1_000:
         return str(count)
     return f"{count / 1_000:.0f}k" if count < 999_500 else f"{count / 1_000_000:.1f}M"
-
-
-def minutes(seconds: float) -> str:
-    """Return a duration in short form: `40s`, `12 min`, `3.5 h`."""
-    if seconds < 100:
-        return f"{seconds:.0f}s"
-    return f"{seconds / 60:.0f} min" if seconds < 6_000 else f"{seconds / 3_600:.1f} h"

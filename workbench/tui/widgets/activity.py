@@ -10,12 +10,13 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
 
+from workbench.durations import whole_duration
 from workbench.protocol.live import CallProgress
 from workbench.text import counted, first_line, visible
 from workbench.tools.manifest import kind_of, presentation_of
 from workbench.tui.key_names import key_of
 from workbench.view import clock
-from workbench.view.formatting.actions import presentation, seconds, short_path
+from workbench.view.formatting.actions import presentation, short_path
 from workbench.view.state import ActionItem, SessionState
 
 _WORKING = ("thinking", "deciding", "acting")
@@ -96,7 +97,7 @@ class Activity(Widget):
         is_still = self.app.animation_level == "none"
         sign = _BUSY if is_still else _FRAMES[int(time.monotonic() / _FRAME) % len(_FRAMES)]
         size = size_text(self._state)
-        took = seconds(max(0.0, (clock.now() - self._since).total_seconds()), live=True)
+        took = whole_duration(max(0.0, (clock.now() - self._since).total_seconds()))
         facts = "".join(f" · {fact}" for fact in (size, took) if fact)
         detail = visible(_news(self._state), lines=False)
         line = text.replace(_BUSY, sign, 1)

@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 from rich.cells import cell_len
 
 from workbench.ascii import add_sign
+from workbench.durations import measured_duration, whole_duration
 from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.presentation import Presentation
 from workbench.text import counted, first_line, revealed, visible, visible_path
@@ -280,17 +281,6 @@ def plus_minus(added: int, removed: int) -> str:
     return " ".join(part for part in (f"+{added}" if added else "", f"−{removed}" if removed else "") if part)
 
 
-def seconds(value: float, *, live: bool = False) -> str:
-    """Format a duration: `0.02s`, `0.6s`, `42s`, `3m05s`, `2h10m`."""
-    if value >= 3600:
-        return f"{int(value) // 3600}h{int(value) % 3600 // 60:02d}m"
-    if value >= 60:
-        return f"{int(value) // 60}m{int(value) % 60:02d}s"
-    if live or value >= 10:
-        return f"{int(value)}s"
-    return f"{value:.1f}s" if value >= LEAST_TIME else f"{value:.2f}s"
-
-
 def group_sign(items: Sequence[ActionItem]) -> tuple[str, str]:
     """Return the sign and style of an action's phase; of several reads, those of the first that is not done."""
     return PHASE_ICONS[next((item.phase for item in items if item.phase != "done"), "done")]
@@ -319,8 +309,8 @@ def duration_text(item: ActionItem, now: datetime | None) -> str:
     """Return how long the action has been running, or how long it took if that is worth showing."""
     if item.phase == "running" and item.started is not None:
         now = item.frozen_at or now
-        return seconds(max(0.0, (now - item.started).total_seconds()), live=True) if now is not None else ""
-    return seconds(item.duration) if item.duration is not None and item.duration >= LEAST_TIME else ""
+        return whole_duration(max(0.0, (now - item.started).total_seconds())) if now is not None else ""
+    return measured_duration(item.duration) if item.duration is not None and item.duration >= LEAST_TIME else ""
 
 
 def short_path(path: str, workspace: str = "") -> str:

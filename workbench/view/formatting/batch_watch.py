@@ -10,9 +10,10 @@ from msgspec import Struct
 from rich.cells import cell_len
 
 from workbench.batch.attempt_states import GOOD, PENDING, RUNNING, URGENCY, WAITING, state_sign
-from workbench.batch.figures import duration, money
+from workbench.batch.figures import money
 from workbench.batch.progress import latest_activity, progress_bar
 from workbench.batch.watched_run import AttemptStatus, RunView, TaskRow
+from workbench.durations import measured_duration, whole_duration
 from workbench.text import counted, visible
 from workbench.view.wrapping import Line, Piece, clip, line_width, pad
 
@@ -149,9 +150,9 @@ def _cell(statuses: Sequence[AttemptStatus], width: int, now: float) -> Line:
         return []
     cost = sum(status.cost for status in statuses)
     if len(statuses) == 1:
-        state, seconds = statuses[0].state, statuses[0].seconds(now)
+        state, time = statuses[0].state, _time(statuses[0], now)
         pieces = [Piece(f"{state_sign(state)} {pad(state, _WORD)}", state_style(state))]
-        figures = [(money(cost) if cost else "", 9), (duration(seconds) if seconds else "", 8)]
+        figures = [(money(cost) if cost else "", 9), (time, 8)]
         return _with_figures(pieces, figures, width)
     if len(statuses) <= min(_MOST_MARKS, width):
         pieces = [Piece(state_sign(status.state), state_style(status.state)) for status in statuses]
@@ -161,6 +162,14 @@ def _cell(statuses: Sequence[AttemptStatus], width: int, now: float) -> Line:
     counts = Counter((state_sign(status.state), state_style(status.state)) for status in statuses)
     pieces = [Piece(f"{count}{sign} ", style) for (sign, style), count in counts.most_common()]
     return _clipped(pieces, width)
+
+
+def _time(status: AttemptStatus, now: float) -> str:
+    """Return how long an attempt took, or has been running; empty if it has not started."""
+    seconds = status.seconds(now)
+    if not seconds:
+        return ""
+    return whole_duration(seconds) if status.outcome is None else measured_duration(seconds)
 
 
 def _with_figures(pieces: Line, figures: Sequence[tuple[str, int]], width: int) -> Line:
@@ -199,7 +208,7 @@ def attempt_line(status: AttemptStatus, width: int, now: float) -> Line:
         Piece(f"{state_sign(state)} {pad(state, _WORD)}", state_style(state)),
         Piece(pad(counted(spent.steps, "step") if spent is not None else "", 10, right=True), "dim"),
         Piece(pad(money(spent.cost, spent.unpriced) if spent is not None else "", 11, right=True), "dim"),
-        Piece(pad(duration(status.seconds(now)) if state != PENDING else "", 9, right=True), "dim"),
+        Piece(pad(_time(status, now), 9, right=True), "dim"),
     ]
     detail = _detail(status, now)
     return _clipped([*line, Piece(f"   {visible(detail, lines=False)}")], width)

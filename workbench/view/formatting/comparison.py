@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from workbench.durations import measured_duration
 from workbench.protocol.events import FileDelta
 from workbench.session.comparison.check import CheckResult
 from workbench.session.comparison.final_files import FinalDifference
 from workbench.session.comparison.steps import FirstDifference, SessionStep
 from workbench.text import counted, first_line, visible, visible_path
 from workbench.view.comparison import Comparison, Pair, SessionFigures, file_sign
-from workbench.view.formatting.actions import plus_minus, seconds, short_path
+from workbench.view.formatting.actions import plus_minus, short_path
 from workbench.view.formatting.sessions import title
 from workbench.view.formatting.timeline_rows import from_home
 from workbench.view.usage import tokens
@@ -38,7 +39,7 @@ def rows(comparison: Comparison) -> list[tuple[str, list[str]]]:
         ("tool calls", [f"{each.actions:,}" for each in sessions]),
         ("tokens", [f"{tokens(each.usage.input)} in, {tokens(each.usage.output)} out" for each in sessions]),
         ("cost", [each.usage.price for each in sessions]),
-        ("time", [seconds(each.seconds) for each in sessions]),
+        ("time", [measured_duration(each.seconds) for each in sessions]),
         ("files", [_files(each) for each in sessions]),
         ("check", [_check_words(each.check) for each in sessions]),
         ("directory", [visible_path(from_home(Path(each.entry.workspace))) for each in sessions]),
@@ -57,8 +58,8 @@ def _check_words(check: CheckResult | str | None) -> str:
     if isinstance(check, str):
         return "not run"
     if check.code is None:
-        return f"stopped after {seconds(check.seconds)}"
-    return f"{'passed' if check.passed else f'failed (exit {check.code})'} in {seconds(check.seconds)}"
+        return f"stopped after {measured_duration(check.seconds)}"
+    return f"{'passed' if check.passed else f'failed (exit {check.code})'} in {measured_duration(check.seconds)}"
 
 
 def check_lines(comparison: Comparison) -> Iterator[str]:

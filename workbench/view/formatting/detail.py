@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from workbench.durations import measured_duration
 from workbench.view.approval.proposal import Proposal
 from workbench.view.diff.lines import dotted
 from workbench.view.formatting.actions import (
@@ -15,7 +16,6 @@ from workbench.view.formatting.actions import (
     decision_text,
     outcome,
     result_facts,
-    seconds,
     short_path,
     tool_sign,
 )
@@ -205,7 +205,7 @@ def _time_and_model(item: ActionItem) -> str:
     if item.started:
         lines.append(f"started {item.started:%Y-%m-%d %H:%M:%S} UTC")
     if item.duration is not None:
-        lines.append(f"took {seconds(item.duration)}")
+        lines.append(f"took {measured_duration(item.duration)}")
     if item.working_dir:
         lines.append(f"in {item.working_dir}")
     answer = item.response
@@ -221,14 +221,14 @@ def _answer(answer: ModelResponded, batch: int) -> Iterator[str]:
     yield f"{answer.model}: {_token_count(usage.input)} tokens in, {_token_count(usage.output)} out, cost {cost}"
     extra = {"from the cache": usage.cached, "written to it": usage.written, "of reasoning": usage.reasoning}
     yield from filter(None, [", ".join(f"{count} {words}" for words, count in extra.items() if count)])
-    first = "" if answer.first_token is None else f" · first token {seconds(answer.first_token)}"
-    yield from [f"response {seconds(answer.latency)}{first}"] if answer.latency else []
+    first = "" if answer.first_token is None else f" · first token {measured_duration(answer.first_token)}"
+    yield from [f"response {measured_duration(answer.latency)}{first}"] if answer.latency else []
     yield from [f"fallback model {answer.fallback}: {answer.fallback_reason}"] if answer.fallback else []
     yield from [f"one of {batch} calls of that answer"] if batch > 1 else []
 
 
 def _step(item: ActionItem, workspace: str) -> str:
-    took = "" if item.duration is None else seconds(item.duration)
+    took = "" if item.duration is None else measured_duration(item.duration)
     line = f"{PHASE_ICONS[item.phase][0]} {item.number:>3} {tool_sign(item)} {action_line(item, workspace)}"
     return " · ".join(filter(None, (line, outcome(item), took)))
 

@@ -16,9 +16,10 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 
+from workbench.durations import measured_duration
 from workbench.lazy_pattern import lazy_pattern
 from workbench.text import counted, visible
-from workbench.view.formatting.actions import plus_minus, seconds, short_path
+from workbench.view.formatting.actions import plus_minus, short_path
 from workbench.view.state import ActionItem, SessionState
 from workbench.view.transcript.transcript import Detail, RecordedState, TranscriptEntry, entries, facts, title_of
 from workbench.view.usage import tokens
@@ -99,7 +100,7 @@ def _base64(text: str) -> str:
 def _facts(recorded: RecordedState) -> Iterator[str]:
     rows = facts(recorded.state)
     if recorded.began is not None and recorded.ended is not None:
-        took = seconds((recorded.ended - recorded.began).total_seconds())
+        took = measured_duration((recorded.ended - recorded.began).total_seconds())
         rows.append(("Time", f"{recorded.began:%Y-%m-%d %H:%M} UTC, {took}"))
     yield '<section id="facts">\n<h2>Session</h2>\n<dl>'
     yield from (f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in rows)

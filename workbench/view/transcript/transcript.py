@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from workbench.diff.hunks import compare
 from workbench.diff.unified import unified_lines
+from workbench.durations import measured_duration
 from workbench.protocol.events import (
     DelegateStep,
     Event,
@@ -33,7 +34,6 @@ from workbench.view.formatting.actions import (
     decision_of,
     outcome,
     plus_minus,
-    seconds,
     short_path,
     tool_sign,
     user_words,
@@ -137,7 +137,7 @@ def _message(item: UserItem) -> TranscriptEntry:
 def _action(item: ActionItem, workspace: str) -> TranscriptEntry:
     who = f"{visible(item.agent, lines=False)} · " if item.agent else user_words(item)
     facts = [outcome(item) or item.phase, "" if item.by_user else item.risk]
-    facts.append(seconds(item.duration) if item.duration is not None else "")
+    facts.append(measured_duration(item.duration) if item.duration is not None else "")
     facts.append(decision_of(item))
     return TranscriptEntry(
         "action",
