@@ -467,6 +467,24 @@ def test_connections_beyond_the_limit_wait_for_a_free_one(server):
         assert head_of(late).startswith(b"HTTP/1.1 200 ")
 
 
+def test_connection_that_gets_no_thread_ends_and_later_ones_are_served(server, monkeypatch):
+    refused, start = 3, threading.Thread.start
+
+    def start_unless_at_the_limit(thread: threading.Thread) -> None:
+        nonlocal refused
+        if thread.name == f"sandbox {LABEL}" and refused:
+            refused -= 1
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    with proxied() as (_, connect):
+        monkeypatch.setattr(threading.Thread, "start", start_unless_at_the_limit)
+        earlier = [connect() for _ in range(refused)]
+        assert [rest_of(client) for client in earlier] == [b""] * 3
+        late = connect()
+        assert tunnel(late, HOST, server.port).startswith(b"HTTP/1.1 200 ")
+
+
 def test_close_ends_everything(server):
     abandoned = threading.Event()
 

@@ -196,10 +196,14 @@ class ServedListener:
             time.sleep(_PAUSE)
             return False
         thread = threading.Thread(target=self._serve, args=(client,), daemon=True, name=f"sandbox {self._label}")
-        with self._lock:
-            self._threads.add(thread)
-        thread.start()
-        return True
+        with self._lock:  # the thread waits for the lock before it removes itself
+            is_started = not self._is_closed and _started(thread)
+            if is_started:
+                self._threads.add(thread)
+        if not is_started:
+            client.close()
+            time.sleep(_PAUSE)
+        return is_started
 
     def _serve(self, client: socket.socket) -> None:
         try:
@@ -209,6 +213,15 @@ class ServedListener:
             with self._lock:
                 self._threads.discard(threading.current_thread())
             self._slots.release()
+
+
+def _started(thread: threading.Thread) -> bool:
+    """Start a thread, and return whether the system allows another one now."""
+    try:
+        thread.start()
+    except RuntimeError:
+        return False
+    return True
 
 
 class _Connection:
