@@ -14,7 +14,7 @@ from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.plain.line_input import Console
 from workbench.plain.session import PlainSession
-from workbench.protocol.events import RunEnded
+from workbench.protocol.events import FileDelta, RunEnded, VersionTaken
 from workbench.protocol.live import EngineState
 from workbench.view.prompt.completion import ServerOffers
 from workbench.view.state import SessionState
@@ -53,21 +53,40 @@ async def _until(is_so: Callable[[], bool]) -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_messages_before_the_history_was_read_come_back_once(tmp_path: Path):
-    script = Script().start()
-    engine, page = Engine(list(script.events)), Page()
-    session = PlainSession(
+def plain_session(engine: Engine, page: Page, directory: Path) -> PlainSession:
+    return PlainSession(
         engine,
         SessionState(),
-        tmp_path,
+        directory,
         page,
-        offers=ServerOffers(Settings, tmp_path),
-        custom=CustomCommands(Settings, tmp_path, Locations.from_environment()),
+        offers=ServerOffers(Settings, directory),
+        custom=CustomCommands(Settings, directory, Locations.from_environment()),
         model_of=str,
         mentions_of=lambda text: None,
         hooks_page=str,
-        path=tmp_path / "session.db",
+        path=directory / "session.db",
     )
+
+
+async def test_end_of_a_run_is_printed_once_though_a_snapshot_comes_later(tmp_path: Path):
+    script = Script().start().user("one").answer()
+    action = script.run("execute_bash", command="touch made; sleep 60")
+    engine, page = Engine(list(script.events)), Page()
+    running = asyncio.create_task(plain_session(engine, page, tmp_path).run(""))
+    await _until(lambda: page.lines != [])
+    made = FileDelta(path="made", before=None, after="")
+    engine.bring(EngineState(state="idle"), script.add(RunEnded, reason="interrupted"))
+    engine.bring(script.add(VersionTaken, version="v", action_id=action, files=(made,), notice="it was slow"))
+    await _until(lambda: "It was slow." in page.lines)
+    assert page.lines.count("Stopped by you.") == 1
+    page.type(None)
+    assert await running == 0
+
+
+async def test_messages_before_the_history_was_read_come_back_once(tmp_path: Path):
+    script = Script().start()
+    engine, page = Engine(list(script.events)), Page()
+    session = plain_session(engine, page, tmp_path)
     running = asyncio.create_task(session.run("one"))
     await _until(lambda: page.lines == ["You: one"])
     page.type("two")

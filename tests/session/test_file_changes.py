@@ -111,6 +111,25 @@ def test_next_writing_action_waits_for_the_version_before_it(recorded, monkeypat
     assert len({event.version for event in versions(one)}) == 4
 
 
+def test_changes_of_a_stopped_command_are_recorded_before_the_end_of_its_run(recorded, monkeypatch):
+    monkeypatch.setattr(files, "_STOP_PATIENCE", 60.0)  # on a busy machine a version may take longer than a stop waits
+    one = recorded()
+    one.tools["execute_bash"] = tool = BashTool(working_dir=str(one.work))
+    one.agent.script += [calls(("execute_bash", {"command": "echo x > made; sleep 600"}))]
+    one.session.send("go")
+    runner = threading.Thread(target=one.run, daemon=True)
+    runner.start()
+    wait_for(lambda: (one.work / "made").exists() and (one.work / "made").read_text(), "the file")
+    one.session.interrupt()
+    runner.join(60)
+    tool.close()
+    kinds = one.kinds()
+    assert one.session.ended == "interrupted"
+    (taken,) = [each for each in versions(one) if each.action_id]
+    assert [Path(file.path).name for file in taken.files] == ["made"]
+    assert kinds.index("action_observed") < one.log().index(taken) < kinds.index("run_ended")
+
+
 class Late(ScriptedWatcher):
     """A source that reports each change, in order, half a second after it was made."""
 

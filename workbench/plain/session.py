@@ -366,7 +366,8 @@ class PlainSession:
         for item in [*changed.added, *changed.updated]:
             if isinstance(item, ActionItem):
                 self._print_action(item)
-            elif isinstance(item, NoticeItem) or item in changed.added:
+            # The end of a run is updated by a late snapshot, and these lines do not show what that changes.
+            elif item in changed.added or (isinstance(item, NoticeItem) and item.run is None):
                 self._print_item(item)
 
     def _print_item(self, item: Item) -> None:

@@ -44,7 +44,6 @@ from workbench.session.log import Log
 from workbench.session.mentions import ResourceSource
 from workbench.session.message_queue import MessageQueue
 from workbench.session.recovery import after_a_fault, after_a_stop, after_an_interrupt
-from workbench.session.results import not_run
 from workbench.session.rewind.rewinder import Rewinder
 from workbench.session.saved_state import Reducers, StateCache
 from workbench.session.state import OpenAction, Phase, State
@@ -434,7 +433,8 @@ class Session:
     def _run_unit(self, cancel: Cancel) -> None:
         gone = self.workspace_gone
         if gone and (self.user_commands.is_waiting or self.phase in ("thinking", "acting")):
-            self._abandon(gone)
+            self.user_commands.abandon(gone)
+            self.stop(gone)
         has_run = self._parts.begin_unit(cancel)
         phase = "idle" if has_run or self._stop_after is not None else self.phase
         if phase == "thinking":
@@ -449,14 +449,10 @@ class Session:
         self.open_questions.advance(cancel, after_a_run=self.watch.consume_change() or has_run)
         self._parts.end_unit(cancel, self.questions())
 
-    def _abandon(self, reason: str) -> None:
-        """End the run without running anything queued, not even the user's own commands."""
-        with self._lock:
-            self._log.commit(*(not_run(name, f"Not run: {reason}.") for name in self._log.state.own))
-        self.stop(reason)
-
     def _end_unit(self) -> bool:
         """Carry out an interrupt that came during the unit; return whether more can be done without the user."""
+        if self._stop_after is not None:
+            self.files.await_snapshots()
         try:
             with self._lock:
                 if self._stop_after is not None:

@@ -46,14 +46,17 @@ if TYPE_CHECKING:
     from workbench.protocol.live import ToolOutput
 
 
-def apply_files(state: SessionState, files: Sequence[FileDelta], by: Hand = "agent") -> bool:
-    """Apply file changes to those of the session and of the turn; return whether there were any.
+def apply_files(
+    state: SessionState, files: Sequence[FileDelta], by: Hand = "agent", *, is_of_turn: bool = True
+) -> bool:
+    """Apply file changes to those of the session and, if they belong to it, of the turn; return whether there were any.
 
     A file that has its original text again is removed.
     """
     for delta in files:
-        for changes in (state.changes, state.turn_changes):
-            _apply_file(changes, delta, by, state.version)
+        _apply_file(state.changes, delta, by, state.version)
+        if is_of_turn:
+            _apply_file(state.turn_changes, delta, by, state.version)
     return bool(files)
 
 
@@ -416,10 +419,10 @@ def _add_refusal_notice(state: SessionState, item: ActionItem, seq: int) -> Noti
     return notice
 
 
-def side_effects(state: SessionState, event: VersionTaken) -> Changed:
+def side_effects(state: SessionState, event: VersionTaken, *, is_of_turn: bool) -> Changed:
     """Apply an action's file changes, including those not in its result; a file in both is counted once."""
     item = state.actions.get(event.action_id)
-    changed = Changed(changes=apply_files(state, event.files, _hand(item)))
+    changed = Changed(changes=apply_files(state, event.files, _hand(item), is_of_turn=is_of_turn))
     if item is not None and (event.files or event.copy_id):
         item.files = merged(item.files, event.files)
         item.copy_id = event.copy_id or item.copy_id

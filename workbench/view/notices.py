@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from workbench.protocol.events import (
         AgentNudged,
         CondensingUndone,
+        FileDelta,
         Forked,
         HistoryCondensed,
         OutputDropped,
@@ -69,20 +70,51 @@ def run_end_notice(state: SessionState, event: RunEnded) -> NoticeItem | None:
         text = "Stopped"  # not by the user: the detail says what stopped it
     says_more = event.detail and event.detail.casefold() not in text.casefold() and kind != "finished"
     notice = NoticeItem(event.seq, f"{text}: {event.detail}" if says_more else text, kind)
-    notice.run = RunTotals(dict(state.turn_changes), event.at, _cost_of_run(state))
-    _complete(notice, state.run_began)
+    files = dict[str, FileState]()
+    _add_files(files, state.turn_changes.values())
+    notice.run = RunTotals(files, event.at, _cost_of_run(state), state.run_began)
+    _show_totals(notice, notice.run)
     return notice
 
 
 def _cost_of_run(state: SessionState) -> float | None:
-    return None if state.cost is None or state.cost_before is None else state.cost - state.cost_before
+    if state.cost is None or state.cost_before is None:
+        return None
+    return round(state.cost - state.cost_before, 6)  # sums of the same prices differ in their last digits
 
 
-def _complete(notice: NoticeItem, began: datetime | None) -> None:
-    """Add to a notice the changes, the time and the cost of its run, if the run's beginning is known."""
-    run = notice.run
-    if run is not None and began is not None:
-        notice.facts, notice.has_changes, notice.run = _run_facts(run, began), bool(run.files), None
+def _add_files(files: dict[str, FileState], later: Iterable[FileState]) -> None:
+    """Add later changes to the files of a run; a file that has its original text again is removed."""
+    for file in later:
+        earlier = files.get(file.path, file)
+        joined = FileState(file.path, earlier.before, file.after, note=file.note or earlier.note)
+        files[file.path] = joined
+        if joined.before == joined.after:
+            del files[file.path]
+
+
+def _show_totals(notice: NoticeItem, run: RunTotals) -> None:
+    """Let a notice show the changes, the time and the cost of its run, if the run's beginning is known."""
+    if run.began is not None:
+        notice.facts, notice.has_changes = _run_facts(run, run.began), bool(run.files)
+
+
+def add_late_changes(items: Sequence[Item], action: ActionItem, files: Sequence[FileDelta]) -> NoticeItem | None:
+    """Add changes of an action to the notice on the end of its run, which came before their snapshot was taken.
+
+    Returns the notice, or None if the run has not ended.
+    """
+    notice = None
+    for item in reversed(items):
+        if item.seq and item.seq <= action.seq:
+            break
+        if isinstance(item, NoticeItem) and item.run is not None:
+            notice = item
+    if notice is None or notice.run is None:
+        return None
+    _add_files(notice.run.files, (FileState(each.path, each.before, each.after, note=each.cut) for each in files))
+    _show_totals(notice, notice.run)
+    return notice
 
 
 def join_runs(later: Iterable[Item], part: SessionState) -> None:
@@ -91,18 +123,15 @@ def join_runs(later: Iterable[Item], part: SessionState) -> None:
     The run's notice gets the changes and the cost of the part.
     """
     notice = next((item for item in later if isinstance(item, NoticeItem) and item.run is not None), None)
-    if notice is None or notice.run is None:
+    if notice is None or notice.run is None or notice.run.began is not None:
         return
-    run = notice.run
-    for path, file in part.turn_changes.items():
-        after = run.files.get(path)
-        joined = file if after is None else FileState(path, file.before, after.after, note=after.note or file.note)
-        run.files[path] = joined
-        if joined.before == joined.after:
-            del run.files[path]
+    run, files = notice.run, dict[str, FileState]()
+    _add_files(files, part.turn_changes.values())
+    _add_files(files, run.files.values())
     cost = _cost_of_run(part)
-    run.cost = None if run.cost is None or cost is None else run.cost + cost
-    _complete(notice, part.run_began)
+    run.files, run.began = files, part.run_began
+    run.cost = None if run.cost is None or cost is None else round(run.cost + cost, 6)
+    _show_totals(notice, run)
 
 
 def _completion(state: SessionState) -> str:
@@ -120,8 +149,8 @@ def _run_facts(run: RunTotals, began: datetime) -> str:
         counts = plus_minus(sum(file.added for file in files), sum(file.removed for file in files))
         facts.append(f"{counted(len(files), 'file')} {counts}")
     facts.append(whole_duration(max(0.0, (run.ended - began).total_seconds())))
-    if cost := round(run.cost or 0, 6):  # sums of the same prices differ in their last digits
-        facts.append(f"${cost:.2f}" if cost >= 0.1 else f"${cost:.3f}")
+    if run.cost:
+        facts.append(f"${run.cost:.2f}" if run.cost >= 0.1 else f"${run.cost:.3f}")
     return " · ".join(facts)
 
 

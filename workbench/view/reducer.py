@@ -16,6 +16,7 @@ from workbench.view.fallback_line import fallback_line
 from workbench.view.hooks import hook_notice
 from workbench.view.notices import (
     NoticeKind,
+    add_late_changes,
     branch_notice,
     condensed_notice,
     control_notice,
@@ -290,9 +291,19 @@ def _delegate_step(state: SessionState, event: DelegateStep) -> Changed:
 
 
 def _version_taken(state: SessionState, event: VersionTaken) -> Changed:
-    changed = action_reducer.side_effects(state, event)
+    action = state.actions.get(event.action_id)
+    ended = add_late_changes(state.items, action, event.files) if action is not None and event.files else None
+    changed = action_reducer.side_effects(state, event, is_of_turn=not _was_before_turn(state, ended))
     state.version = event.version or state.version
+    if ended is not None:
+        changed.updated.append(ended)
     return changed.merge(added(state, NoticeItem(event.seq, _sentence(event.notice)))) if event.notice else changed
+
+
+def _was_before_turn(state: SessionState, ended: NoticeItem | None) -> bool:
+    """Return whether a run that has ended is not the latest one."""
+    run = ended.run if ended is not None else None
+    return run is not None and state.run_began is not None and run.ended <= state.run_began
 
 
 def _sentence(text: str) -> str:

@@ -158,11 +158,13 @@ class ActionItem(Struct):
 
 
 class RunTotals(Struct):
-    """A run, as far as it is loaded: its files before and after, when it ended, and what it cost."""
+    """A run that has ended, as far as it is loaded: its files before and after, when it ended, and what it cost."""
 
     files: dict[str, FileState]
     ended: datetime
     cost: float | None
+    began: datetime | None = None
+    """When it began; None while that part of the session is not read."""
 
 
 class NoticeItem(Struct):
@@ -179,7 +181,7 @@ class NoticeItem(Struct):
     has_changes: bool = False
     """Whether that run changed files, which the user may review."""
     run: RunTotals | None = None
-    """The totals of a run that ended, as far as they are known while its beginning is not read."""
+    """The totals of the run that ended; None for any other notice."""
     branch: tuple[int, int] | None = None
     """The first and the last event of the inactive branch that it stands for, which can be opened."""
     is_mode: bool = False

@@ -96,6 +96,11 @@ class UserCommands:
         )
         return RunningAction(proposed, readied)
 
+    def abandon(self, reason: str) -> None:
+        """Record for `reason` that the queued commands were not run. Raises StoreError."""
+        with self._log.lock:
+            self._log.commit(*(not_run(name, f"Not run: {reason}.") for name in self._log.state.own))
+
     def interrupt(self) -> bool:
         """Interrupt the running command; return False if none is running."""
         cancel = self._cancel

@@ -44,8 +44,10 @@ _LONGEST = 60.0
 """The longest time that a rewind waits for the snapshot before it, in seconds."""
 _PATIENCE = 2.0
 """The longest time that an action waits for the snapshot before it, in seconds."""
+_STOP_PATIENCE = 0.5
+"""The longest time that the end of a stopped run waits for the snapshots of its actions, in seconds."""
 _SHORT_PATIENCE = 0.1
-"""The same, in seconds, if taking one snapshot takes longer than `_PATIENCE`."""
+"""The same for both, in seconds, if taking one snapshot takes longer than that."""
 
 
 class WorkspaceFiles:
@@ -74,7 +76,7 @@ class WorkspaceFiles:
         """Whether the log may have been written by somebody else."""
         self._of_parent: WorkspaceFiles | None = None
         self._writers = RunningWriters(log.state, self._may_write)
-        self._has_begun = False
+        self._has_begun = self._has_ended_action = False
         self._copies: CopyRecorder | None = None
         self._recorder: SnapshotRecorder | None = None
         if repository is not None:
@@ -109,6 +111,7 @@ class WorkspaceFiles:
             self._request(SnapshotRequest("first"))
 
     def _request(self, request: SnapshotRequest) -> None:
+        self._has_ended_action |= request.cause == "action"
         if self._recorder is not None:
             self._recorder.request(request)
 
@@ -149,6 +152,13 @@ class WorkspaceFiles:
         patience = _SHORT_PATIENCE if self._recorder.pace.is_slower_than(_PATIENCE) else _PATIENCE
         if not self._recorder.wait(cancel, patience):
             self._recorder.report_slow()
+
+    def await_snapshots(self) -> None:
+        """Wait a moment for the snapshots of actions that have ended, before the end of a stopped run is recorded."""
+        if self._recorder is not None and self._has_ended_action:
+            self._has_ended_action = False
+            is_slow = self._recorder.pace.is_slower_than(_STOP_PATIENCE)
+            self._recorder.wait(Cancel(), _SHORT_PATIENCE if is_slow else _STOP_PATIENCE)
 
     def explain(self, assessment: Assessment) -> Explained:
         """Return the rating of an action with its deletions among the reasons."""
