@@ -150,6 +150,8 @@ def test_signal_stops_the_run_saves_everything_and_leaves_no_process(sandbox: Sa
     _, err = process.communicate(timeout=60)
     assert process.returncode == code, err
     assert "Traceback" not in err
+    # Ctrl+C is the user's.
+    assert ("interrupted: the run was ended by SIGTERM" in err) == (number == signal.SIGTERM)
     assert list_sessions(sandbox.locations)[0].ended == "interrupted"
     wait_for(lambda: not sandbox.processes(), "every process to be gone")
 

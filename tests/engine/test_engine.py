@@ -16,6 +16,8 @@ import msgspec
 import psutil
 import pytest
 
+from tests.fakes.model_server import ModelServer
+from tests.fakes.model_turns import Called, Turn
 from tests.sandbox import Sandbox, bash, finish, wait_for
 from workbench.client.engine_client import EngineClient
 from workbench.client.engine_connection import EngineConnection, EngineGone
@@ -51,6 +53,8 @@ from workbench.session.session_names import session_path, socket_path
 from workbench.session.storage.lock import SessionLock
 from workbench.session.storage.store import Store, StoreError
 from workbench.session.workspace.restore import blob_id
+from workbench.view.reducer import apply
+from workbench.view.state import NoticeItem, SessionState
 
 ID = "20260101-a-test-0001"
 
@@ -419,7 +423,52 @@ def test_sigterm_ends_engine_and_children_at_once_and_keeps_the_log(local_sandbo
     wait_for(lambda: gone(connection.engine_pid), "the engine to end")
     wait_for(lambda: not local_sandbox.processes(), "every process to be gone")
     connection.close()
-    assert [event.reason for event in log(local_sandbox) if isinstance(event, RunEnded)] == ["interrupted"]
+    (ended,) = [event for event in log(local_sandbox) if isinstance(event, RunEnded)]
+    assert (ended.reason, ended.detail) == ("interrupted", "the agent process was ended by SIGTERM")
+    state = SessionState()
+    for event in log(local_sandbox):
+        apply(state, event)
+    (notice,) = [item for item in state.items if isinstance(item, NoticeItem) and item.run is not None]
+    assert notice.text == "Stopped: the agent process was ended by SIGTERM"
+
+
+def test_run_that_the_user_ends_with_its_screen_was_stopped_by_the_user(local_sandbox: Sandbox):
+    model = local_sandbox.script(bash("touch begun; sleep 888"))
+    connection = EngineConnection.open(launch(local_sandbox, model, mode="never"))
+    connection.send_command(SendMessage(text="work"))
+    wait_for((local_sandbox.project / "begun").exists, "the command to run")
+    connection.send_command(Leave(stop=True))
+    wait_for(lambda: gone(connection.engine_pid), "the engine to end")
+    connection.close()
+    (ended,) = [event for event in log(local_sandbox) if isinstance(event, RunEnded)]
+    assert (ended.reason, ended.detail) == ("interrupted", "")
+
+
+def test_step_that_does_not_end_after_sigterm_is_unknown_and_the_next_message_continues(local_sandbox: Sandbox):
+    waits = Turn("", calls=[Called("execute_bash", {"command": "touch begun; sleep 777", "security_risk": "LOW"})])
+    with ModelServer([waits, Turn("Still here.")]) as server:
+        started = launch(local_sandbox, "openai/fake", mode="never")
+        started = replace(started, settings=replace(started.settings, api_base=server.base_url))
+        connection = EngineConnection.open(started)
+        connection.send_command(SendMessage(text="work"))
+        wait_for((local_sandbox.project / "begun").exists, "the command to run")
+        engine = psutil.Process(connection.engine_pid)
+        shell = next(each for each in engine.children(recursive=True) if each.cmdline()[:1] == ["sleep"]).parent()
+        assert shell is not None
+        supervisor = shell.parent()
+        assert supervisor is not None
+        supervisor.suspend()  # as on a machine that is too busy: nothing ends the command
+        os.kill(connection.engine_pid, signal.SIGTERM)
+        wait_for(lambda: gone(connection.engine_pid), "the engine to end")
+        connection.close()
+        again = EngineConnection.open(replace(started, is_new=False))
+        again.send_command(SendMessage(text="go on"))
+        receive_until(again, lambda message: isinstance(message, RunEnded) and message.reason == "waiting")
+        again.close()
+    wait_for(lambda: not local_sandbox.processes(), "every process to be gone")
+    ends = [(event.reason, bool(event.detail)) for event in log(local_sandbox) if isinstance(event, RunEnded)]
+    assert ends[-1] == ("waiting", False)
+    assert ends[0] == ("interrupted", True)
 
 
 def test_refused_session_is_reported_in_one_line(local_sandbox: Sandbox):

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 _FIRST_SCREEN = 20.0  # seconds a new engine waits for the screen that started it
 _ARRIVAL = 0.1  # seconds in which a connection that has been made is noticed, before an engine without any other ends
-_STEP_END = 1.2  # seconds an interrupted step may take before the tools are closed under it
+_STEP_END = 1.8  # seconds an interrupted step may take before the tools are closed under it
+_ENDED = "the agent process was ended by {}"
 SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 
@@ -48,6 +49,8 @@ class Server:
         opened.session.watch.start(self._worker.wake)
         opened.session.unsaved_files.checks.is_offered = lambda: screens.checks_unsaved
         self._ended: asyncio.Future[int] = self._loop.create_future()
+        self._reason = ""
+        """What ends a run that has not ended by itself, unless it is the user."""
         self._is_expecting = True
         self._front_ends = FrontEndServer(opened, screens, broadcast, self)
 
@@ -55,7 +58,7 @@ class Server:
         """Serve until no front end is attached and no work is left, or a signal arrives; return the exit code."""
         server = await self._front_ends.listen(listener)
         for number in SIGNALS:
-            self._loop.add_signal_handler(number, self._end, 128 + number)
+            self._loop.add_signal_handler(number, self._end, 128 + number, _ENDED.format(number.name))
         self._worker.start()
         self._loop.call_later(_FIRST_SCREEN, self._stop_expecting)
         code = await self._ended
@@ -66,7 +69,7 @@ class Server:
     async def _wind_down(self) -> None:
         self._worker.stop()
         if self._worker.is_busy and not self._opened.delegates.leave():
-            self._opened.session.interrupt()
+            self._opened.session.interrupt(self._reason)
         await asyncio.to_thread(self._worker.join, _STEP_END)
         # The events of closing it are for the screens too.
         self._opened.close()
@@ -74,9 +77,10 @@ class Server:
         self._screens.close()
         await asyncio.sleep(0)
 
-    def _end(self, code: int) -> None:
+    def _end(self, code: int, reason: str = "") -> None:
         if not self._ended.done():
             logger.info("ending with code %d", code)
+            self._reason = reason
             self._ended.set_result(code)
 
     def _rested(self) -> None:

@@ -52,7 +52,7 @@ QUESTION = 3
 """The exit code of a run that stopped at a question."""
 _PIPE = 141
 _POLL = 1.0  # seconds between two checks whether the worker is alive
-_LAST_STEP = 1.5  # seconds an interrupted step may take
+_LAST_STEP = 1.8  # seconds an interrupted step may take
 LAST_WORD = 0.3  # seconds an interrupted run waits for its readers
 
 
@@ -360,7 +360,8 @@ class _Run:
             return
         self._signal = number
         self._outlet.limit_waits(LAST_WORD)
-        self._stop_soon()
+        # Ctrl+C is the user's; whoever sends another signal need not be.
+        self._stop_soon("" if number == signal.SIGINT else f"the run was ended by {signal.Signals(number).name}")
         patience = threading.Timer(_LAST_STEP, self._rested.set)
         patience.daemon = True
         patience.start()
@@ -375,5 +376,5 @@ class _Run:
         self._opened.session.stop(reason)
         self._opened.delegates.stop(reason)
 
-    def _stop_soon(self) -> None:
-        threading.Thread(target=self._opened.session.interrupt, daemon=True).start()
+    def _stop_soon(self, reason: str) -> None:
+        threading.Thread(target=self._opened.session.interrupt, args=(reason,), daemon=True).start()

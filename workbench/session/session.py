@@ -363,16 +363,16 @@ class Session:
             self._log.commit(*answer_to(self._log.state.question(action_id), action_id, text))
             self._announce()
 
-    def interrupt(self) -> None:
-        """Stop the agent, hooks or the user's command; a message that is sent meanwhile is handled right after that."""
+    def interrupt(self, reason: str = "") -> None:
+        """Stop the agent, hooks or the user's command, for the user or a `reason`; a message sent meanwhile follows."""
         with self._lock:
             cancel = self._cancel
             if self.user_commands.interrupt():
                 return
-            if self.phase != "idle" and cancel is None:
-                self._end_interrupted()
-            elif self.phase != "idle":
-                self._stop_after = self._log.last_seq
+            if self.phase != "idle":
+                self.stop(reason or self._stop_reason)
+                if cancel is None:
+                    self._end_interrupted()
             self._announce()
         if cancel is not None:  # also without a run: hooks may be running
             cancel.set()
