@@ -16,9 +16,10 @@ from tests.plain.test_plain import asked, leave
 from tests.sandbox import Sandbox, bash, finish
 from tests.terminal.terminal import Terminal
 from workbench.protocol.events import ActionObserved, RunEnded, SettingsChanged, UserMessage
-from workbench.session.session_names import session_path
+from workbench.session.session_names import session_path, state_directory
+from workbench.session.storage.cleanup import mark_for_editor
 from workbench.session.storage.paging import WINDOW
-from workbench.session.storage.session_list import list_sessions
+from workbench.session.storage.session_list import find_session, list_sessions
 from workbench.session.storage.store import Store
 
 
@@ -90,6 +91,58 @@ async def test_closed_session_ends_its_run_and_can_be_loaded_again(sandbox: Sand
         assert await ide.prompt(session, "more") == "end_turn"
 
 
+@pytest.mark.parametrize("how", ["load", "resume"])
+async def test_session_without_a_message_outlives_the_agents_process(sandbox: Sandbox, how: str):
+    model = sandbox.script(finish("Here."))
+    async with editor_of_program(sandbox, "--model", model) as ide:
+        session = await ide.new(sandbox)
+        await ide.agent.set_session_mode(session_id=session, mode_id="plan")
+        ide.process.kill()
+    await until(lambda: not sandbox.engines(), "the engine to end")
+    assert list_sessions(sandbox.locations) == []
+    assert find_session(sandbox.locations, session).id == session
+    async with editor(sandbox, "--model", model) as ide:
+        assert (await ide.agent.list_sessions()).sessions == []
+        with pytest.raises(acp.RequestError, match=r"the session works in .*project"):
+            await ide.agent.load_session(session_id=session, cwd=str(sandbox.home))
+        opened = await getattr(ide.agent, f"{how}_session")(session_id=session, cwd=str(sandbox.project))
+        assert opened.modes.current_mode_id == "plan"
+        assert await ide.prompt(session, "hello") == "end_turn"
+        assert ide.editor.said().startswith("Here.")
+    assert [each.id for each in list_sessions(sandbox.locations)] == [session]
+
+
+async def test_session_whose_engine_never_started_is_loaded_as_an_empty_one(sandbox: Sandbox):
+    name = "20260101-project-1a2b"
+    mark_for_editor(sandbox.locations, name, sandbox.project)
+    async with editor(sandbox, "--model", sandbox.script(finish("Here."))) as ide:
+        with pytest.raises(acp.RequestError, match=r"the session works in .*project"):
+            await ide.agent.load_session(session_id=name, cwd=str(sandbox.home))
+        await ide.agent.load_session(session_id=name, cwd=str(sandbox.project))
+        assert await ide.prompt(name, "hello") == "end_turn"
+        assert ide.editor.said() == "Here."
+
+
+@pytest.mark.parametrize("is_loaded", [False, True])
+async def test_session_that_is_closed_without_a_message_leaves_nothing(sandbox: Sandbox, *, is_loaded: bool):
+    model = sandbox.script(finish())
+    async with editor_of_program(sandbox, "--model", model) as ide:
+        session = await ide.new(sandbox)
+        await ide.agent.set_session_mode(session_id=session, mode_id="plan")
+        if not is_loaded:
+            await ide.agent.close_session(session_id=session)
+    await until(lambda: not sandbox.engines(), "the engine to end")
+    async with editor_of_program(sandbox, "--model", model) as ide:
+        if is_loaded:
+            await ide.agent.load_session(session_id=session, cwd=str(sandbox.project))
+            await ide.agent.close_session(session_id=session)
+            await until(lambda: not sandbox.engines(), "the engine to end")
+        with pytest.raises(acp.RequestError, match=r"no session .*without a message is deleted"):
+            await ide.agent.load_session(session_id=session, cwd=str(sandbox.project))
+    assert not session_path(sandbox.locations, session).exists()
+    assert not state_directory(sandbox.locations, session).exists()
+
+
 async def test_sessions_are_listed_by_directory_in_pages(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch):
     model = sandbox.script(finish("Hello."))
     async with editor(sandbox, "--model", model) as ide:
@@ -105,7 +158,7 @@ async def test_sessions_are_listed_by_directory_in_pages(sandbox: Sandbox, monke
 @pytest.mark.parametrize(
     ("name", "directory", "message"),
     [
-        ("nonsense", "project", "no session 'nonsense'; one without a message is not kept"),
+        ("nonsense", "project", "no session 'nonsense'; one closed without a message is deleted"),
         ("", "home", "the session works in .*project"),
     ],
 )

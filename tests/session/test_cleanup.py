@@ -17,14 +17,21 @@ import pytest
 
 from tests.sandbox import wait_for
 from workbench.config.locations import Locations
-from workbench.errors import WorkbenchError
+from workbench.errors import UsageError, WorkbenchError
 from workbench.processes import leftovers
 from workbench.processes.sweep import sweep as end_marked
 from workbench.protocol.events import ActionAssessed, FileDelta, SessionStarted, UserMessage
 from workbench.session.session_names import session_path, socket_path
-from workbench.session.storage.cleanup import RETENTION_BYTES, prune_tool_files, sweep
+from workbench.session.storage.cleanup import (
+    RETENTION_BYTES,
+    discard_empty,
+    mark_for_editor,
+    marked_directory,
+    prune_tool_files,
+    sweep,
+)
 from workbench.session.storage.lock import SessionInUse, SessionLock, lock_path
-from workbench.session.storage.session_list import list_sessions
+from workbench.session.storage.session_list import find_session, list_sessions
 from workbench.session.storage.store import Store
 
 KILLED = """
@@ -101,6 +108,38 @@ def test_killed_session_with_content_of_the_user_is_kept(locations: Locations, n
     assert sweep(locations) == []
     assert path.exists()
     assert own.exists()
+
+
+@pytest.mark.parametrize("has_draft", [False, True])
+def test_empty_session_that_an_editor_has_the_id_of_is_kept_for_thirty_days(locations: Locations, *, has_draft: bool):
+    path = session_path(locations, "one")
+    subprocess.run([sys.executable, "-c", KILLED, str(path), "mode"], check=False)
+    mark_for_editor(locations, "one", Path("/w"))
+    if has_draft:
+        kept_file(locations, "one", "draft", 0)
+    assert list_sessions(locations) == []
+    assert find_session(locations, "one").workspace == "/w"
+    with pytest.raises(UsageError):
+        find_session(locations, "on")
+    assert sweep(locations) == []
+    os.utime(locations.data / "state/one/editor", (time.time() - 29 * 86_400,) * 2)
+    prune_tool_files(locations)
+    assert path.exists()
+    os.utime(locations.data / "state/one/editor", (time.time() - 31 * 86_400,) * 2)
+    prune_tool_files(locations)
+    assert marked_directory(locations, "one") is None
+    assert path.exists() == has_draft
+
+
+def test_session_with_a_message_does_not_depend_on_its_editor(locations: Locations):
+    path = session_path(locations, "one")
+    subprocess.run([sys.executable, "-c", KILLED, str(path), "message"], check=False)
+    mark_for_editor(locations, "one", Path("/w"))
+    assert [entry.id for entry in list_sessions(locations)] == ["one"]
+    os.utime(locations.data / "state/one/editor", (0, 0))
+    prune_tool_files(locations)
+    discard_empty(locations, "one")
+    assert [entry.id for entry in list_sessions(locations)] == ["one"]
 
 
 def test_running_session_without_a_message_is_listed_and_kept(locations: Locations):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -28,6 +29,13 @@ from workbench.llm.factory import NO_MODEL_MESSAGE
 from workbench.processes.spawn import keep_out_of
 from workbench.session.forks import fork_at
 from workbench.session.session_names import new_id, session_path, state_directory
+from workbench.session.storage.cleanup import (
+    discard_empty,
+    has_no_event,
+    mark_for_editor,
+    marked_directory,
+    unmark_for_editor,
+)
 from workbench.session.storage.session_list import SessionSummary, find_session, newest_first
 from workbench.session.storage.store import REPAIR, not_ours
 from workbench.session.workspace_check import checked_workspace
@@ -77,8 +85,15 @@ class EditorSessions:
         Raises UsageError if the directory, a server or the model cannot be used.
         """
         self.check_model()
-        directory = _checked_directory(cwd)
-        return await self._opened(new_id(directory.name), directory, servers, is_new=True)
+        directory, locations = _checked_directory(cwd), self._locations
+        name = new_id(directory.name)
+        with suppress(OSError):  # then the session is as good, but not kept while it is empty
+            mark_for_editor(locations, name, directory)
+        try:
+            return await self._opened(name, directory, servers, is_new=True)
+        except WorkbenchError:
+            discard_empty(locations, name)
+            raise
 
     async def open(
         self, session_id: str, cwd: str, servers: Iterable[Any] | None, *, replay: bool = False
@@ -88,12 +103,12 @@ class EditorSessions:
         Raises WorkbenchError if it cannot be opened in the directory `cwd`, or a prompt of it is running.
         """
         directory = _checked_directory(cwd)
-        await in_daemon(lambda: self._check(session_id, directory))
+        is_new = await in_daemon(lambda: self._check(session_id, directory))
         if session_id in self._open:
             if self._open[session_id].is_busy:
                 raise UsageError("a prompt of this session is still running; cancel it, or wait for its end")
             self._open.pop(session_id).close()
-        return await self._opened(session_id, directory, servers, replay=replay)
+        return await self._opened(session_id, directory, servers, is_new=is_new, replay=replay)
 
     async def fork(self, session_id: str, cwd: str, servers: Iterable[Any] | None) -> EditorSession:
         """Fork a session at its end, and open the fork. Raises WorkbenchError if that is not possible."""
@@ -122,32 +137,40 @@ class EditorSessions:
         return [_info(each) for each in page[:_PAGE]], rest
 
     def end(self, session_id: str) -> None:
-        """Close the session and end its run. Raises UsageError if it is not open."""
-        self.get(session_id).close(stop=True)
+        """Close the session and end its run; delete it if it is empty. Raises UsageError if it is not open."""
+        session = self.get(session_id)
+        unmark_for_editor(self._locations, session_id)
+        session.close(stop=True)
         del self._open[session_id]
+        discard_empty(self._locations, session_id)
 
     def close(self) -> None:
         """Detach from all sessions; their runs continue."""
         for session in self._open.values():
             session.close()
 
-    def _check(self, session_id: str, directory: Path) -> None:
-        """Raise WorkbenchError if the session cannot be opened in the directory.
+    def _check(self, session_id: str, directory: Path) -> bool:
+        """Return whether the session is yet to be created: an editor has its id, but its engine was killed before that.
 
-        That includes a session that can be opened only after a question to the user: an editor cannot ask it.
+        Raises WorkbenchError if it cannot be opened in the directory. That includes a session that can be opened only
+        after a question to the user: an editor cannot ask it.
         """
         path = session_path(self._locations, session_id)
-        summary = find_session(self._locations, session_id) if path.exists() else None
-        if summary is None:
-            raise UsageError(f"there is no session {session_id!r}; one without a message is not kept")
+        if not path.exists() or has_no_event(path):
+            workspace = marked_directory(self._locations, session_id)
+            if workspace is None:
+                raise UsageError(f"there is no session {session_id!r}; one closed without a message is deleted")
+            _check_directory(str(workspace), directory)
+            return True
+        summary = find_session(self._locations, session_id)
         if summary.damaged:
             raise UsageError(f"the session is damaged: {summary.damaged}; {REPAIR.format(session_id)}")
         if summary.origin:
             raise UsageError(f"the session is at {summary.origin}; `ohw resume {session_id}` opens it there")
         if why := not_ours(path):
             raise UsageError(f"the file of the session {why}; `ohw resume {session_id}` asks whether to open it")
-        if directory != Path(summary.workspace):
-            raise UsageError(f"the session works in {summary.workspace}; open that directory")
+        _check_directory(summary.workspace, directory)
+        return False
 
     async def _opened(
         self,
@@ -187,6 +210,11 @@ class EditorSessions:
             raise
         self._open[name] = session
         return session
+
+
+def _check_directory(workspace: str, directory: Path) -> None:
+    if directory != Path(workspace):
+        raise UsageError(f"the session works in {workspace}; open that directory")
 
 
 def _checked_directory(cwd: str) -> Path:

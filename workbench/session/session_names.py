@@ -17,6 +17,10 @@ from workbench.lazy_pattern import lazy_pattern
 SUFFIX = ".session"
 DRAFT = "draft"
 """The file with the text in the prompt that was not sent yet, in the state directory of a session."""
+EDITOR = "editor"
+"""The file that says that an editor has the id of a session, in the state directory of the session; it contains the
+session's directory.
+"""
 _ID = lazy_pattern(r"[a-z0-9][a-z0-9-]{0,79}")
 _SLUG_LENGTH = 32
 _MOST_READ = 400

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from workbench.config.locations import Locations
+from workbench.config.locations import Locations, private_directory
 from workbench.errors import WorkbenchError
 from workbench.processes.leftovers import sweep_edited, sweep_temporary
 from workbench.processes.sweep import sweep as end_marked
-from workbench.session.session_names import DRAFT, SUFFIX, session_path, socket_path
+from workbench.session.session_names import DRAFT, EDITOR, SUFFIX, session_path, socket_path, state_directory
 from workbench.session.storage.lock import SessionLock, holder
 from workbench.session.storage.race_leftovers import prune_races
 from workbench.session.storage.store import APPLICATION_ID
@@ -140,15 +140,21 @@ def _files_in(directory: str) -> list[_StoredFile]:
 
 
 def _delete_files(locations: Locations, directory: Path, files: list[_StoredFile]) -> None:
-    """Delete files of a session while its lock prevents opening it, and then the directories left empty."""
+    """Delete files of a session while its lock prevents opening it, and then the directories left empty.
+
+    The session itself is deleted if it is empty, and only an editor that had its id kept it.
+    """
+    session = _session_of(locations, directory)
     try:
-        lock = SessionLock.acquire(_session_of(locations, directory))
+        lock = SessionLock.acquire(session)
     except WorkbenchError:
         return  # the session has just been opened
     try:
         for file in files:
             with suppress(OSError):
                 file.path.unlink()
+        if any(file.path == directory / EDITOR for file in files) and _is_unused(session, directory):
+            delete_file(session)
         for path, _, _ in os.walk(directory, topdown=False):
             with suppress(OSError):
                 Path(path).rmdir()
@@ -180,7 +186,7 @@ def _swept(locations: Locations, path: Path) -> bool:
         # an engine listens only while it holds the lock
         socket_path(locations, path.stem).unlink(missing_ok=True)
         state = locations.data / "state" / path.stem
-        if path.exists() and never_began(path) and not any((state / name).exists() for name in _USERS):
+        if path.exists() and _is_unused(path, state) and not (state / EDITOR).exists():
             delete_file(path)
             shutil.rmtree(state, ignore_errors=True)
             return True
@@ -217,6 +223,48 @@ def never_began(path: Path) -> bool:
     The session's process was killed while it created the file, or before the user sent anything.
     """
     return _has_none(path, _BEGUN)
+
+
+def _is_unused(path: Path, state: Path) -> bool:
+    """Return whether a session has no message, no action, and in its state directory nothing of the user's."""
+    return never_began(path) and not any((state / name).exists() for name in _USERS)
+
+
+def mark_for_editor(locations: Locations, session_id: str, directory: Path) -> None:
+    """Note that an editor has the id of a session in `directory`, which is kept although it is empty.
+
+    Raises WorkbenchError or OSError.
+    """
+    (private_directory(state_directory(locations, session_id)) / EDITOR).write_bytes(os.fsencode(directory))
+
+
+def marked_directory(locations: Locations, session_id: str) -> Path | None:
+    """Return the directory of a session whose id an editor has; None for any other session."""
+    try:
+        return Path(os.fsdecode((state_directory(locations, session_id) / EDITOR).read_bytes()))
+    except OSError:
+        return None
+
+
+def unmark_for_editor(locations: Locations, session_id: str) -> None:
+    """Let a session be deleted at its end if it is empty: no editor needs it any more."""
+    with suppress(OSError):
+        (state_directory(locations, session_id) / EDITOR).unlink(missing_ok=True)
+
+
+def discard_empty(locations: Locations, session_id: str) -> None:
+    """Delete a session without a message that no process has open; one that has it open does that at its end."""
+    path = session_path(locations, session_id)
+    unmark_for_editor(locations, session_id)
+    with suppress(WorkbenchError):
+        lock = SessionLock.acquire(path)
+        try:
+            state = state_directory(locations, session_id)
+            if not path.exists() or _is_unused(path, state):
+                delete_file(path)
+                shutil.rmtree(state, ignore_errors=True)
+        finally:
+            lock.release()
 
 
 def has_no_event(path: Path) -> bool:

@@ -18,7 +18,7 @@ from workbench.config.locations import Locations
 from workbench.errors import UsageError, WorkbenchError
 from workbench.protocol.events import SettingsChanged, UserMessage
 from workbench.session.session_names import SUFFIX, session_path, state_directory, without_secrets
-from workbench.session.storage.cleanup import never_began
+from workbench.session.storage.cleanup import marked_directory, never_began
 from workbench.session.storage.event_rows import text_of, words_of
 from workbench.session.storage.family import bequeath, family_lock
 from workbench.session.storage.lock import SessionLock, holder, lock_path
@@ -51,7 +51,7 @@ FROM events
 _SETTLING = ("action_assessed", "action_decided", "action_observed", "action_abandoned")
 _SINCE = f"SELECT json FROM events WHERE seq > ? AND kind IN {(*_SETTLING, 'delegate_step')} ORDER BY seq"
 _FEW = 20
-"""A session with more events than this is not checked for having been killed before it began."""
+"""A session with more events than this is not checked for being empty."""
 _MODEL = """
 SELECT json_extract(json, '$.model') FROM events
 WHERE kind = 'settings_changed' AND json_extract(json, '$.model') IS NOT NULL ORDER BY seq DESC LIMIT 1
@@ -114,14 +114,15 @@ def list_sessions(locations: Locations, *, check: bool = False) -> list[SessionS
 
     `check` reads every event, so that `damaged` also reports events that were changed.
     """
-    summaries = [summary for path in _paths(locations) if (summary := _summary(path, check=check)) is not None]
+    paths = _paths(locations)
+    summaries = [summary for path in paths if (summary := _summary(locations, path, check=check)) is not None]
     return sorted(summaries, key=lambda summary: summary.updated, reverse=True)
 
 
 def newest_first(locations: Locations) -> Iterator[SessionSummary]:
     """Yield all sessions, the most recently changed files first; each is read only when its turn comes."""
     for path in recent_paths(locations):
-        summary = _summary(path)
+        summary = _summary(locations, path)
         if summary is not None:
             yield summary
 
@@ -165,14 +166,15 @@ def _paths(locations: Locations) -> list[Path]:
 def find_session(locations: Locations, name: str) -> SessionSummary:
     """Return the session with that id, or the only one whose id begins with `name`.
 
-    Raises UsageError if there is none, or more than one.
+    An empty session that an editor has the id of is in no list, and returned only for that id. Raises UsageError if
+    there is none, or more than one.
     """
     paths = _paths(locations)
     exact = [path for path in paths if path.stem == name]
     matches = exact or [path for path in paths if name and path.stem.startswith(name)]
     if len(matches) > 1:
         raise UsageError(f"{name!r} could be {matches[0].stem} or {matches[1].stem}; write more of the id")
-    summary = _summary(matches[0]) if matches else None  # the others are not read
+    summary = _summary(locations, matches[0], is_named=bool(exact)) if matches else None  # the others are not read
     if summary is None:
         raise UsageError(f"there is no session {name!r}; `ohw sessions` lists them")
     return summary
@@ -180,7 +182,7 @@ def find_session(locations: Locations, name: str) -> SessionSummary:
 
 def session_titles(locations: Locations, ids: Iterable[str]) -> dict[str, str]:
     """Return the titles of these sessions by their ids, unescaped; those without one, or damaged, are omitted."""
-    summaries = (_summary(locations.sessions / f"{each}{SUFFIX}") for each in ids)
+    summaries = (_summary(locations, locations.sessions / f"{each}{SUFFIX}") for each in ids)
     return {entry.id: entry.title for entry in summaries if entry is not None and entry.title and not entry.damaged}
 
 
@@ -193,7 +195,8 @@ def last_session(locations: Locations, workspace: Path | None = None) -> Session
     return None
 
 
-def _summary(path: Path, *, check: bool = False) -> SessionSummary | None:
+def _summary(locations: Locations, path: Path, *, check: bool = False, is_named: bool = False) -> SessionSummary | None:
+    """Return the summary of a session; None for one that is not listed, see `_is_hidden`."""
     try:
         changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     except OSError:
@@ -209,13 +212,22 @@ def _summary(path: Path, *, check: bool = False) -> SessionSummary | None:
             summary = _read(path, db)
         finally:
             db.close()
-        is_killed = lock_path(path).exists() and holder(path) is None
-        return None if is_killed and summary.events <= _FEW and never_began(path) else summary
+        return None if summary.events <= _FEW and _is_hidden(locations, path, is_named=is_named) else summary
     except (sqlite3.Error, StoreError, ValueError, TypeError, LookupError) as error:
         if never_began(path):
             return None  # killed before it began; the next start removes it
         reason = error.reason if isinstance(error, DamagedFile) else first_line(str(error)) or type(error).__name__
         return SessionSummary(path.stem, started=changed, updated=changed, damaged=reason)
+
+
+def _is_hidden(locations: Locations, path: Path, *, is_named: bool) -> bool:
+    """Return whether a session was killed before it began, or is an empty one that was not asked for by its id, but
+    whose id an editor has.
+    """
+    is_marked = marked_directory(locations, path.stem) is not None
+    if is_named and is_marked:
+        return False
+    return (is_marked or lock_path(path).exists()) and holder(path) is None and never_began(path)
 
 
 def _read(path: Path, db: sqlite3.Connection) -> SessionSummary:

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from workbench.errors import WorkbenchError
 from workbench.protocol.events import Event, SessionStarted, SettingsChanged, UserMessage, event_from_json
+from workbench.session.session_names import EDITOR
 from workbench.session.storage.event_rows import (
     UNCHECKED,
     Gap,
@@ -477,9 +478,12 @@ def last_model(store: Store, after: int = 0) -> str:
 
 
 def remove_if_empty(store: Store, directory: Path) -> None:
-    """Delete a session without a user message, and its tools' `directory`; one that is not fully readable is kept."""
+    """Delete a session without a user message, and its tools' `directory`.
+
+    One that is not fully readable is kept, and one whose id an editor has: the editor may load it later.
+    """
     has_words = any(isinstance(event, UserMessage) for event in store.events())
-    if store.readonly or has_words or store.gaps:
+    if store.readonly or has_words or store.gaps or (directory / EDITOR).exists():
         return
     store.close()
     delete_file(store.path)
