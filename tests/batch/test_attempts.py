@@ -221,12 +221,18 @@ def full(*_: object) -> None:
 
 
 def test_full_disk_of_a_worker_is_named_and_the_attempt_runs_again(worker: Worker):
-    with room_for(0):
-        assert (outcome := worker.run()).ending == "worker"
-    assert outcome.detail == "the worker failed: File too large"
+    for size in (0, 30_000):  # the workspace cannot be made, or the session not be written
+        with room_for(size):
+            assert (outcome := worker.run()).ending == "worker"
+        assert outcome.detail.startswith("the worker failed: File too large (/")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("workbench.batch.worker.archive_needed", full)
         assert worker.run().detail == "the worker failed: the disk is full; free some space (/data)"
+    assert worker.run().ending == "finished"
+
+
+def test_attempt_that_needs_more_space_than_there_is_fails_by_itself(worker: Worker, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("workbench.batch.disk_space.LEAST_SPACE", 1_000)
     with room_for(30_000):
         assert (outcome := worker.run()).ending == "error"
     assert "the disk failed, is full or read-only" in outcome.detail

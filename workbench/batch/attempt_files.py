@@ -77,6 +77,19 @@ class RunContext(msgspec.Struct, frozen=True):
         return Path(self.shared) / f"ohw-batch-{self.nonce}" if self.shared else None
 
     @property
+    def visible_run(self) -> Path | None:
+        """The directory of the run that this worker sees: that of the client, or the one in the shared directory."""
+        candidates = (Path(self.directory), self.shared_run)
+        nonce = self.nonce.encode()
+        return next((each for each in candidates if each is not None and nonce in _content(each / "run.json")), None)
+
+    @property
+    def written_directories(self) -> tuple[Path, ...]:
+        """The directories in which this worker stores what attempts write."""
+        run = self.visible_run
+        return (self.local_data, run / "attempts") if run is not None else (self.local_data,)
+
+    @property
     def archives(self) -> list[Path]:
         """The directories in which archives of workspaces are on this worker."""
         return [each / "archives" for each in (self.shared_run, self.local_data) if each is not None]
@@ -96,6 +109,8 @@ class Report(msgspec.Struct, frozen=True):
     """Where the files are on the worker, if they are too large for one message."""
     missing_archive: str = ""
     """The archive of its workspace that the worker lacks; the attempt has not started."""
+    worker_problem: str = ""
+    """Why the worker cannot run attempts; this one failed because of that, so its outcome shows nothing."""
 
     def check(self, attempt: TaskAttempt) -> None:
         """Raise WorkbenchError if this is not about the attempt, or names files that are not the attempt's.
@@ -133,15 +148,11 @@ class AttemptFiles:
         """Yield the files of an attempt once no other process runs it, or None if it is canceled before. Raises
         OSError, and WorkbenchError if the worker does not see the shared directory.
         """
-        run, shared = Path(context.directory), context.shared_run
-        is_shared = context.nonce.encode() in _content(run / "run.json")
-        if shared is not None and not is_shared:
-            if context.nonce.encode() not in _content(shared / "run.json"):
-                raise WorkbenchError(f"this worker does not see {visible_path(context.shared)}, which --shared names")
-            run, is_shared = shared, True
-        is_in_shared = is_shared and run == shared
-        run = run if is_shared else context.own_run
-        files = cls(run, attempt, is_shared=is_shared, is_in_shared=is_in_shared)
+        run, shared = context.visible_run, context.shared_run
+        if shared is not None and run is None:
+            raise WorkbenchError(f"this worker does not see {visible_path(context.shared)}, which --shared names")
+        is_shared = run is not None
+        files = cls(run or context.own_run, attempt, is_shared=is_shared, is_in_shared=is_shared and run == shared)
         files.directory.mkdir(parents=True, exist_ok=True)
         # The lock of a directory that is deleted afterwards is beside it: nobody may wait for a file that is gone.
         lock = files.path(_LOCK) if is_shared else files.directory.with_suffix(".lock")

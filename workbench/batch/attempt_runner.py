@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Final
 
 from workbench.batch.answer_wait import AnswerWait
-from workbench.batch.attempt import AttemptOutcome, Ending, TaskAttempt
+from workbench.batch.attempt import ERRORS, AttemptOutcome, Ending, TaskAttempt
 from workbench.batch.attempt_files import AttemptFiles, Report, RunContext
 from workbench.batch.attempt_progress import PROGRESS_FILE, ProgressWriter, Spending
 from workbench.batch.attempt_screens import AttemptScreens
 from workbench.batch.attempt_session import AttemptRun
 from workbench.batch.commands import CommandRun, run_command
 from workbench.batch.container_commands import command_in, every_host
+from workbench.batch.disk_space import space_problem
 from workbench.batch.model_rate import RatedModels, Turns
 from workbench.batch.model_settings import with_model
 from workbench.batch.workspaces import NoWorkspace, make_workspace
@@ -38,6 +39,7 @@ from workbench.sandbox.workspace_copy import WorkspaceCopy
 from workbench.secrets.masker import MASKER
 from workbench.session.session_factory import Listeners, OpenedSession, start_session
 from workbench.session.session_names import new_id, session_path, socket_path, state_directory
+from workbench.session.storage.store_files import delete_file
 from workbench.session.toolset import Overrides
 from workbench.telemetry.span import conversation_id, is_session_name
 from workbench.text import first_line
@@ -95,6 +97,10 @@ class AttemptRunner:
             hide_directory(directory)
         with ExitStack() as resources:
             ending, detail = self._run(resources)
+        if ending in ERRORS and (problem := space_problem(self._context.written_directories)):
+            if self._session is not None:
+                delete_file(self._session)
+            return Report(self._outcome("worker", f"the worker failed: {problem}"), worker_problem=problem)
         if self._patch:
             self._files.path(_PATCH).write_bytes(self._patch)
         return self._files.report(self._outcome(ending, detail), self._session)

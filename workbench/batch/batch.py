@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import Final, TypeAlias
 
 import msgspec
@@ -29,6 +30,7 @@ from workbench.batch.result_fetcher import FetchedResult, ResultFetcher
 from workbench.batch.results import Results
 from workbench.batch.run_directory import RunDirectory
 from workbench.batch.run_progress import RunProgress
+from workbench.batch.unusable_workers import UnusableWorkers
 from workbench.batch.workspace_archives import origin_of
 from workbench.batch.workspace_sender import SentArchive, WorkspaceSender
 from workbench.errors import WorkbenchError
@@ -79,8 +81,8 @@ class BatchRun:
         self._fetcher = ResultFetcher(cluster, context, directory.path)
         self._progress = RunProgress(directory, cluster, context)
         self._ended: queue.SimpleQueue[_Ended] = queue.SimpleQueue()
-        self._is_stopped = self._is_interrupted = False
-        self._has_ended_attempts = False
+        self._is_stopped = self._is_interrupted = self._has_ended_attempts = False
+        self.unusable = UnusableWorkers(cluster, notify)
         self.running: dict[str, RunningAttempt] = {}
         """The attempts that were handed out, by their keys."""
         self.cost = earlier_cost
@@ -249,11 +251,22 @@ class BatchRun:
         if report.missing_archive and self.running[attempt.key].number <= _MOST_TIMES:
             self._sender.send(attempt, future, partial(self._on_end, attempt))
             return None
+        if report.worker_problem:
+            return self._retried(attempt, future, report)
         if report.stored is not None:
             report.check(attempt)
             self._fetcher.fetch(report, report.stored, future, partial(self._on_end, attempt))
             return None
         return self._stored(attempt, report)
+
+    def _retried(self, attempt: TaskAttempt, future: Future[bytes], report: Report) -> AttemptOutcome | None:
+        """Hand out an attempt again whose worker can run none; return its outcome if there is no other worker."""
+        self._progress.discard(attempt.key, report.outcome.cost)
+        is_excluded = self.unusable.exclude(future, report.worker_problem)
+        self._is_stopped |= self.unusable.is_none_usable
+        if not is_excluded and self.running[attempt.key].number > _MOST_TIMES:
+            return report.outcome
+        return self._sent(attempt, SentArchive())
 
     def _fetched(self, attempt: TaskAttempt, fetched: FetchedResult) -> AttemptOutcome | None:
         """Return the outcome of an attempt whose files were fetched, or hand it out again if its worker was lost.
@@ -282,16 +295,20 @@ class BatchRun:
         report.check(attempt)
         if not self._directory.exists:
             raise WorkbenchError(f"{self._directory.path} is gone; what has ended since then is not stored")
-        shared = self._shared_context.shared_run
-        name = ""
-        try:
-            for name, content in report.files.items():
-                path = self._directory.path / name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(content)
-            if report.is_in_shared and shared is not None:
-                name = f"what {attempt.key} left in {visible_path(str(shared))}"
-                move_files(attempt, report.outcome, shared, self._directory.path)
-        except OSError as error:
-            raise WorkbenchError(f"{name} cannot be stored: {error.strerror or error}") from None
+        _store_files(attempt, report, self._directory.path, self._shared_context.shared_run)
         return report.outcome
+
+
+def _store_files(attempt: TaskAttempt, report: Report, directory: Path, shared: Path | None) -> None:
+    """Write the files of a report into the directory of the run. Raises WorkbenchError."""
+    name = ""
+    try:
+        for name, content in report.files.items():
+            path = directory / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        if report.is_in_shared and shared is not None:
+            name = f"what {attempt.key} left in {visible_path(str(shared))}"
+            move_files(attempt, report.outcome, shared, directory)
+    except OSError as error:
+        raise WorkbenchError(f"{name} cannot be stored: {error.strerror or error}") from None

@@ -93,11 +93,24 @@ class Cluster:
         self._client = client
         self.is_elsewhere = is_elsewhere
         """Whether workers may be on other machines."""
+        self._excluded: set[str] = set()
 
     @property
     def slots(self) -> int:
-        """How many attempts the workers run at the same time."""
-        return sum(self._client.nthreads().values())
+        """How many attempts the workers that are not excluded run at the same time."""
+        return sum(threads for worker, threads in self._client.nthreads().items() if worker not in self._excluded)
+
+    def exclude(self, worker: str) -> bool:
+        """Hand out no attempts to this worker any more, as long as there is another one; return whether that is new."""
+        is_new = worker not in self._excluded
+        self._excluded.add(worker)
+        return is_new
+
+    @property
+    def is_used_up(self) -> bool:
+        """Whether there are workers, but only excluded ones."""
+        workers = set(self._client.nthreads())
+        return bool(workers) and workers <= self._excluded
 
     def submit(
         self, attempts: Mapping[AttemptName, bytes], context: bytes, turns: Any, worker: str = ""
@@ -106,7 +119,11 @@ class Cluster:
 
         All of them are one message to the scheduler, which takes a fraction of its time for many.
         """
-        where: dict[str, Any] = {"workers": [worker], "allow_other_workers": True} if worker else {}
+        workers = [worker] if worker else []
+        if self._excluded:
+            workers = [each for each in workers or self._client.nthreads() if each not in self._excluded]
+        # If these are lost, others may run the attempts: they would otherwise wait for workers that never come back.
+        where: dict[str, Any] = {"workers": workers, "allow_other_workers": True} if workers else {}
         futures = self._client.map(
             _run_attempt,
             list(attempts.values()),

@@ -15,7 +15,7 @@ from workbench.batch.attempt import AttemptOutcome
 from workbench.batch.attempt_files import RunContext
 from workbench.batch.attempt_progress import PROGRESS_FILE, AttemptProgress, read_progress
 from workbench.batch.cluster import Cluster
-from workbench.batch.discarded_costs import discard_progress, discarded_cost
+from workbench.batch.discarded_costs import discard_cost, discard_progress, discarded_cost
 from workbench.batch.elsewhere import ElsewhereList, RunningElsewhere
 from workbench.batch.progress import RunningAttempt
 from workbench.batch.run_directory import RunDirectory
@@ -68,6 +68,16 @@ class RunProgress:
             if not is_locked(directory / "lock"):  # otherwise that of a killed client is just ending
                 discard_progress(directory)
         self._discarded[key] = discarded_cost(directory)
+
+    def discard(self, key: str, cost: float) -> None:
+        """Count what an attempt has spent, in US dollars, that is handed out again."""
+        directory = self._here / key
+        with suppress(OSError):
+            if read_progress(directory) is not None:
+                discard_progress(directory)
+            else:
+                directory.mkdir(parents=True, exist_ok=True)
+                discard_cost(directory, cost)
 
     def on_end(self, outcome: AttemptOutcome, key: str) -> float:
         """Forget an attempt that has ended; return what killed workers have spent on it."""

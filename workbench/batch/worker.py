@@ -18,6 +18,7 @@ from workbench.batch.attempt import AttemptOutcome, Ending, TaskAttempt
 from workbench.batch.attempt_files import AttemptFiles, Report, RunContext
 from workbench.batch.attempt_progress import read_progress
 from workbench.batch.attempt_runner import AttemptRunner, worker_name
+from workbench.batch.disk_space import space_problem
 from workbench.batch.model_rate import Turns
 from workbench.batch.task import InvalidTask
 from workbench.batch.workspace_archives import archive_needed
@@ -143,6 +144,8 @@ def run_attempt(attempt: bytes, context: bytes, turns: Turns | None = None) -> b
     except Exception as error:  # a fault in one attempt must not end the run
         logger.exception("an attempt failed")
         report = _ended(work, "worker", first_line(describe_fault(error), 300), began)
+    if report.outcome.ending == "worker":
+        report = msgspec.structs.replace(report, worker_problem=space_problem(shared.written_directories))
     return msgspec.json.encode(report)
 
 

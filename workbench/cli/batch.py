@@ -117,7 +117,9 @@ def _carry_out(
     if remaining:
         resume = f"ohw batch --resume -o {shlex.quote(arguments.output)}"
         print_error(f"{counted(remaining, 'attempt')} left; continue with `{visible(resume, lines=False)}`")
-        return INTERRUPTED if interrupts.count else _TOO_EXPENSIVE
+        if interrupts.count:
+            return INTERRUPTED
+        return 1 if run.unusable.is_none_usable else _TOO_EXPENSIVE
     return 1 if broken else 0
 
 
