@@ -12,6 +12,7 @@ from workbench.protocol.events import (
     ActionObserved,
     ActionProposed,
     ActionStarted,
+    DelegateStep,
     Event,
     HistoryCondensed,
     ModelAsked,
@@ -23,7 +24,7 @@ from workbench.protocol.events import (
 )
 from workbench.protocol.usage import Usage
 from workbench.telemetry.session_spans import SessionSpans
-from workbench.telemetry.span import AgentIdentity, SpanRecord, conversation_id
+from workbench.telemetry.span import AgentIdentity, CallInput, SpanRecord, conversation_id
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 MODELS = {"": "xai/grok-9", "spare": "openrouter/anthropic/claude"}
@@ -151,3 +152,21 @@ def test_conversation_has_no_word_of_the_first_message():
     assert name.startswith("20260101-1a2b-")
     assert len(name) == len("20260101-1a2b-") + 12
     assert "-" not in conversation_id("imported-falcon")
+
+
+def test_inputs_of_sub_agents_side_by_side_are_their_own():
+    spans: list[SpanRecord] = []
+    run = SessionSpans(AGENT, {}, spans.append, lambda step: AGENT)
+    sent = {name: CallInput([{"role": "user", "content": name}]) for name in ("one", "two")}
+    run.apply(replace(MESSAGE, at=at(0)))
+    for name in sent:
+        run.apply(replace(proposed(name), at=at(1)))
+    steps = {
+        name: DelegateStep(action_id=name, agent=name, session=name, event=replace(answer(), at=at(2)), at=at(2))
+        for name in sent
+    }
+    for name, step in steps.items():
+        run.note_request_of(step, sent[name])
+    for step in steps.values():
+        run.apply(step)
+    assert [span.request for span in spans if span.name.startswith("chat")] == [*sent.values()]

@@ -180,14 +180,21 @@ def test_full_input_of_each_model_call_and_answers_of_sub_agents_are_content(tmp
         tool for tool in tools if tool["name"] == "str_replace_editor"
     ).items()
     reviewer = server.named("invoke_agent reviewer")
-    answers = [
-        each.attributes["gen_ai.output.messages"]
+    calls = [
+        each.attributes
         for step in server.children(reviewer)
         for each in server.children(step)
         if each.name.startswith("chat")
     ]
-    assert "echo falcon" in answers[0]
-    assert "The falcon is reviewed." in answers[1]
+    assert "echo falcon" in calls[0]["gen_ai.output.messages"]
+    assert "The falcon is reviewed." in calls[1]["gen_ai.output.messages"]
+    inputs = [json.loads(each["gen_ai.input.messages"]) for each in calls]
+    assert [[message["role"] for message in each] for each in inputs] == [["user"], ["user", "assistant", "tool"]]
+    assert "You are the sub-agent reviewer" in inputs[0][0]["parts"][0]["content"]
+    assert "falcon" in inputs[1][2]["parts"][0]["response"]
+    for each in calls:
+        assert "Review them." in each["gen_ai.system_instructions"]
+        assert "execute_bash" in each["gen_ai.tool.definitions"]
     assert "sk-live" not in str(server.spans)
 
 

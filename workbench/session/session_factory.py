@@ -21,7 +21,7 @@ from workbench.config.modes import NEVER
 from workbench.config.settings import NO_MODEL, Profile, Settings
 from workbench.errors import UsageError
 from workbench.llm.factory import is_scripted
-from workbench.llm.model import ToolChoice, open_early
+from workbench.llm.model import ModelRequest, ToolChoice, open_early
 from workbench.protocol.events import Event, SessionStarted, SettingsChanged
 from workbench.protocol.live import NOT_SAVED, LiveEvent
 from workbench.protocol.risk import Mode
@@ -67,15 +67,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 _LOCK_TIMEOUT = 3.0
 """Seconds to wait for the lock: an engine that is ending, or a start that cleans up, releases it soon."""
-OnEvent = Callable[[Event], None]
-OnLive = Callable[[LiveEvent], None]
 
 
 class Listeners(TypedDict):
     """The listeners of a session. `has_user`: a user can answer, now or later. `overrides` replace settings."""
 
-    on_event: OnEvent
-    on_live: OnLive
+    on_event: Callable[[Event], None]
+    on_live: Callable[[LiveEvent], None]
+    on_request: NotRequired[Callable[[ModelRequest], None]]
     has_user: NotRequired[bool]
     overrides: NotRequired[Overrides]
 
@@ -432,7 +431,7 @@ class _Builder:
             before_call=self._before_call(),
             instructions="\n\n".join(filter(None, instructions)),
             on_notice=notifier(self._request.listeners["on_live"]),
-            on_request=self.toolset.note_request,
+            on_request=self._request.listeners.get("on_request", self.toolset.note_request),
         )
 
     def _before_call(self) -> BeforeCall | None:

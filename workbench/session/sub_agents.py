@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import msgspec.structs
 
 from workbench.agent.agent_kinds import AgentKind, AgentKinds
+from workbench.llm.model import ModelRequest
 from workbench.protocol.events import (
     ActionAbandoned,
     ActionAssessed,
@@ -107,11 +108,22 @@ class Starter(Protocol):
         stop: Callable[[str], None],
         on_event: Callable[[Event], None],
         on_live: Callable[[LiveEvent], None],
+        on_request: Callable[[ModelRequest], None],
     ) -> OpenedSubSession:
         """Open the session `session_id` or, if that is empty, start a new one, which has no message yet.
 
         `stop` ends the run of the sub-agent, for a reason; it may be called from any thread.
         """
+
+
+class CallListener(Protocol):
+    """Is given what sub-agents send to their models, and what those answer; called from any thread."""
+
+    def note_request(self, request: ModelRequest, session: str) -> None:
+        """Note what the sub-agent with this session sends to its model now."""
+
+    def note_answer(self, session: str, answer: ModelResponded) -> None:
+        """Note an answer that the sub-agent with this session got, before it is reported."""
 
 
 class SubAgent:
@@ -122,12 +134,13 @@ class SubAgent:
         agent: str,
         call: CallContext | None,
         on_wait: Callable[[], None],
-        on_answer: Callable[[str, ModelResponded], None] = lambda session, answer: None,
+        listener: CallListener | None = None,
         *,
         is_program: bool = False,
     ) -> None:
-        """`on_wait` is called when the sub-agent starts to wait for the user, and `on_answer` with its session and each
-        answer of its model; `is_program` means that it is another program, which cannot be left and resumed.
+        """`on_wait` is called when the sub-agent starts to wait for the user; `listener` is given its model calls.
+
+        `is_program` means that it is another program, which cannot be left and resumed.
         """
         self.agent = agent
         self.is_program = is_program
@@ -138,7 +151,7 @@ class SubAgent:
         self.is_waiting = False
         self._call = call
         self._on_wait = on_wait
-        self._on_answer = on_answer
+        self._listener = listener
         self._opened: OpenedSubSession | None = None
         self._changed = threading.Event()
         self._is_stopped = False
@@ -161,6 +174,7 @@ class SubAgent:
             stop=self.stop,
             on_event=self._on_event,
             on_live=self._on_live,
+            on_request=self._on_request,
         )
         if files is not None:
             opened.session.files.join(files, opened.id)
@@ -262,10 +276,15 @@ class SubAgent:
             step = msgspec.structs.replace(event, action_id=action_id)
         else:
             step = delegate_step(self._call.action_id, self.agent, self.id, event)
-        if isinstance(event, ModelResponded):
-            self._on_answer(self.id, event)
+        if isinstance(event, ModelResponded) and self._listener is not None:
+            self._listener.note_answer(self.id, event)
         if step is not None:
             self._call.report(step)
+
+    def _on_request(self, request: ModelRequest) -> None:
+        # A program is sent the task alone, and not what our own agents are.
+        if self._listener is not None and not self.is_program:
+            self._listener.note_request(request, self.id)
 
     def _on_live(self, event: LiveEvent) -> None:
         if isinstance(event, ToolOutput) and self._call is not None:
@@ -307,7 +326,7 @@ class Delegates:
         self._files: WorkspaceFiles | None = None
         self._was_open: set[str] = set()  # sessions of sub-agents that this process has opened
         self._listeners: list[Callable[[], None]] = []
-        self._on_answer: Callable[[str, ModelResponded], None] = lambda session, answer: None
+        self._call_listener: CallListener | None = None
         self._is_suspended = False
         self._stop_reason = ""
         self._changed = threading.Condition()
@@ -319,9 +338,9 @@ class Delegates:
         self._files = files
         return self
 
-    def on_answer(self, listener: Callable[[str, ModelResponded], None]) -> None:
-        """Call `listener`, from any thread, with the session of a sub-agent and an answer, before that is reported."""
-        self._on_answer = listener
+    def on_calls(self, listener: CallListener) -> None:
+        """Let `listener` be given the model calls of the sub-agents."""
+        self._call_listener = listener
 
     def on_wait(self, listener: Callable[[], None]) -> None:
         """Call `listener`, from any thread, when `waiting` may have changed."""
@@ -343,7 +362,7 @@ class Delegates:
         call, kind = CURRENT_CALL.get(), self._kinds.named(agent)
         name = call.sub_agent.agent if call and call.sub_agent else kind.name if kind else agent
         is_program = kind is not None and kind.program is not None
-        sub_agent = SubAgent(name, call, self._notify, self._on_answer, is_program=is_program)
+        sub_agent = SubAgent(name, call, self._notify, self._call_listener, is_program=is_program)
         with self._changed:
             self._working.append(sub_agent)
             if self._is_suspended:

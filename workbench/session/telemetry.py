@@ -51,6 +51,8 @@ class SessionTelemetry:
         """Whether what models are sent and answer is in the spans."""
         self._labels = labels
         self._answers: dict[tuple[str, str], ModelResponded] = {}
+        self._requests: dict[str, CallInput] = {}
+        """What sub-agents have sent for answers that are not in this log yet, by session."""
         _mask_headers(os.environ)
         self._settings = settings
         self._session_id = session_id
@@ -70,23 +72,33 @@ class SessionTelemetry:
 
     def _apply(self, event: Event) -> None:
         assert self._spans is not None, "telemetry follows no log yet"
-        self._spans.apply(self._with_answer(event) if isinstance(event, DelegateStep) else event)
+        if isinstance(event, DelegateStep) and isinstance(event.event, ModelResponded):
+            if request := self._requests.pop(event.session, None):
+                self._spans.note_request_of(event, request)
+            event = self._with_answer(event)
+        self._spans.apply(event)
         if isinstance(event, RunEnded):
+            self._requests.clear()
             self._sender.flush()
 
-    def note_request(self, request: ModelRequest) -> None:
-        """Note what the session's agent sends to its model now; the list of messages may change afterwards."""
-        if self._spans is not None:
-            self._spans.note_request(CallInput([*request.messages], request.tools))
+    def note_request(self, request: ModelRequest, session: str = "") -> None:
+        """Note what the session's agent, or the sub-agent with the session `session`, sends to its model now.
+
+        The list of messages may change afterwards.
+        """
+        sent = CallInput([*request.messages], request.tools)
+        if session:
+            self._requests[session] = sent
+        elif self._spans is not None:
+            self._spans.note_request(sent)
 
     def note_answer(self, session: str, answer: ModelResponded) -> None:
         """Note an answer that a sub-agent got, just before it is in this log without its text."""
         self._answers[session, answer.response_id] = answer
 
     def _with_answer(self, step: DelegateStep) -> DelegateStep:
-        """Return a step of a sub-agent with the answer that it got."""
-        if not isinstance(step.event, ModelResponded):
-            return step
+        """Return a step of a sub-agent, which is an answer, with the text that it got."""
+        assert isinstance(step.event, ModelResponded)
         answer = self._answers.pop((step.session, step.event.response_id), None)
         return step if answer is None else msgspec.structs.replace(step, event=answer)
 

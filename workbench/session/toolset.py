@@ -260,7 +260,7 @@ def _telemetry(
         labels=labels,
     )
     if telemetry.has_content:
-        services.delegates.on_answer(telemetry.note_answer)
+        services.delegates.on_calls(telemetry)
     resources.callback(telemetry.close)
     return telemetry, ()
 

@@ -247,21 +247,32 @@ class RunSpans:
             self._end_call(action_id, end, "abandoned")
         self._emit_run(end, error, "")
 
+    def note_request_of(self, step: DelegateStep, request: CallInput) -> None:
+        """Note what a sub-agent has sent for the answer that is its next step."""
+        run = self._run_of(step)
+        if run is not None:
+            run.request = request
+
     def _follow_sub_agent(self, step: DelegateStep) -> None:
-        """Apply a step of a sub-agent to its run, which is a child of the call that started it.
+        run = self._run_of(step)
+        if run is not None:
+            run.apply(step.event)
+
+    def _run_of(self, step: DelegateStep) -> RunSpans | None:
+        """Return the run of a sub-agent, which is a child of the call that started it.
 
         Steps without a session are questions of the sandbox or of an MCP server, not the work of an agent.
         """
         call = self._calls.get(step.action_id)
         if call is None or not step.session:
-            return
+            return None
         run = call.runs.get(step.session)
         if run is None:
             parent = TraceParent(self._parent.trace_id, call.span_id)
             start = call.started or step.event.at
             run = RunSpans(self._identify(step), parent, start, self._emit, identify=self._identify)
             call.runs = {**call.runs, step.session: run}
-        run.apply(step.event)
+        return run
 
 
 def model_call_span(agent: AgentIdentity, event: ModelCall, parent: TraceParent, start: datetime) -> SpanRecord:

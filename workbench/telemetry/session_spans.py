@@ -62,6 +62,11 @@ class SessionSpans:
         if self._run is not None:
             self._run.request = request
 
+    def note_request_of(self, step: DelegateStep, request: CallInput) -> None:
+        """Note what a sub-agent has sent for the answer that is its next step."""
+        if self._run is not None:
+            self._run.note_request_of(step, request)
+
     def close(self) -> None:
         """End the spans of a run that is left open, such as one that waits for the user."""
         run, self._run = self._run, None
