@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from typing import Any
 
 import acp
 import pytest
@@ -11,6 +12,7 @@ from acp import schema
 
 from tests.acp.editor import PATIENCE, choose, editor, editor_of_program, never, until
 from tests.acp.test_prompts import decided, log
+from tests.fakes.mcp_http import HttpServer, sse_server
 from tests.mcp.conftest import fake_server
 from tests.plain.test_plain import asked, leave
 from tests.sandbox import Sandbox, bash, finish
@@ -346,6 +348,27 @@ async def test_server_of_the_editor_has_its_tools_in_the_session(sandbox: Sandbo
             assert await ide.prompt(session, "go") == "end_turn"
     results = [each.observation for each in log(sandbox) if isinstance(each, ActionObserved) and each.ran]
     assert "hello" in str(results)
+
+
+@pytest.mark.parametrize("transport", ["http", "sse"])
+async def test_server_of_the_editor_may_be_a_url(sandbox: Sandbox, transport: str):
+    key = schema.HttpHeader(name="Authorization", value="Bearer of-the-editor")
+    call = {"tool": "echo", "arguments": {"text": "hello"}}
+    model = sandbox.script(*[call, finish()] * 30)
+    answers = (choose("Allow once"),)
+    with HttpServer() as remote, sse_server() as sse:
+        if transport == "http":
+            server: Any = schema.HttpMcpServer(type="http", name="web", url=remote.url, headers=[key])
+        else:
+            server = schema.SseMcpServer(type="sse", name="web", url=sse, headers=[])
+        async with editor(sandbox, "--model", model, "--mode", "ask", answers=answers) as ide:
+            session = await ide.new(sandbox, mcp_servers=[server])
+            while not ide.editor.asked:  # a new server has a second to list its tools before the first model call
+                assert await ide.prompt(session, "go") == "end_turn"
+    results = [each.observation for each in log(sandbox) if isinstance(each, ActionObserved) and each.ran]
+    assert "hello" in str(results)
+    if transport == "http":
+        assert {headers.get("authorization") for _, _, headers in remote.requests} == {"Bearer of-the-editor"}
 
 
 async def test_editor_without_a_model_is_told_to_set_one_up(sandbox: Sandbox):

@@ -300,6 +300,24 @@ def test_what_killed_and_repeated_attempts_have_spent_counts_for_the_cost_of_the
     assert round(outcomes(sandbox)["t0"].cost, 2) == 0.2
 
 
+def test_attempts_at_a_model_that_is_down_are_errors_and_run_again_once_it_is_up(sandbox: Sandbox):
+    down = Fault(503, "overloaded", headers={"retry-after": "0.05"})
+    tasks = write_tasks(sandbox, *({"id": f"t{number}", "prompt": "Say so."} for number in range(4)))
+    with ModelServer([down], repeat_last=True) as server:
+        settings = ("-o", "run", "--model", "openai/x", "--api-base", server.base_url)
+        done = run_batch(sandbox, tasks, *settings, OHW_API_KEY="sk-of-the-user-1")
+    assert done.returncode == 1, done.stderr
+    assert {each.state for each in outcomes(sandbox).values()} == {"error"}
+    assert all("overloaded" in each.detail for each in outcomes(sandbox).values()), outcomes(sandbox)
+    with ModelServer([finish("Said.")] * 4) as server:
+        settings = ("-o", "run", "--api-base", server.base_url)
+        assert run_batch(sandbox, "--resume", *settings, OHW_API_KEY="sk-of-the-user-1").returncode == 0
+        assert {each.state for each in outcomes(sandbox).values()} == {"error"}, "unasked, nothing is repeated"
+        done = run_batch(sandbox, "--resume", "--retry", "errors", *settings, OHW_API_KEY="sk-of-the-user-1")
+    assert done.returncode == 0, done.stderr
+    assert {each.state for each in outcomes(sandbox).values()} == {"done"}
+
+
 def test_calls_of_a_model_are_spread_over_all_workers(sandbox: Sandbox):
     moments: list[float] = []
 

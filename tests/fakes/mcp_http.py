@@ -1,17 +1,48 @@
-"""A small MCP server over HTTP without the SDK, in threads of the test; it may misbehave as `mode` says."""
+"""MCP servers over HTTP, in threads of the test: a small one without the SDK that may misbehave, and the SDK's own."""
 
+import asyncio
 import gzip
 import json
+import socket
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
+
+from tests.sandbox import wait_for
 
 HUGE = 60_000_000
 ECHO = {"name": "echo", "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}}
 
 
+@contextmanager
+def sse_server() -> Iterator[str]:
+    """Run the SDK's own server over SSE, and yield its URL."""
+    import uvicorn
+    from mcp.server.mcpserver import MCPServer
+
+    app = MCPServer("sse")
+
+    @app.tool()
+    def echo(text: str) -> str:
+        return f"echo: {text}"
+
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(app.sse_app(), log_level="error", timeout_graceful_shutdown=1))
+    thread = threading.Thread(target=lambda: asyncio.run(server.serve([listener])))
+    thread.start()
+    wait_for(lambda: server.started, "the server")
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/sse"
+    finally:
+        server.should_exit = True
+        thread.join(20)
+        listener.close()
+
+
 class HttpServer:
-    """`requests` holds (method, path, headers) of every request received."""
+    """A server that misbehaves as `mode` says; `requests` holds (method, path, headers) of every request received."""
 
     def __init__(self, mode: str = "", target: str = "") -> None:
         self.mode = mode

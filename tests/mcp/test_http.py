@@ -1,12 +1,8 @@
 """Servers that are reached by an address: streamable HTTP and SSE, and row M08 of the fault cases."""
 
-import asyncio
-import socket
-import threading
-
 import pytest
 
-from tests.fakes.mcp_http import HttpServer
+from tests.fakes.mcp_http import HttpServer, sse_server
 from tests.mcp.conftest import ask
 from tests.sandbox import wait_for
 from tests.tools.web.site import Site
@@ -70,31 +66,9 @@ def test_ended_server_is_an_error_at_once(place):
     assert "web" in observation.text
 
 
-@pytest.fixture
-def sse():
-    """Run the SDK's own server over SSE."""
-    import uvicorn
-    from mcp.server.mcpserver import MCPServer
-
-    app = MCPServer("sse")
-
-    @app.tool()
-    def echo(text: str) -> str:
-        return f"echo: {text}"
-
-    listener = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(app.sse_app(), log_level="error", timeout_graceful_shutdown=1))
-    thread = threading.Thread(target=lambda: asyncio.run(server.serve([listener])))
-    thread.start()
-    wait_for(lambda: server.started, "the server")
-    yield f"http://127.0.0.1:{listener.getsockname()[1]}/sse"
-    server.should_exit = True
-    thread.join(20)
-    listener.close()
-
-
-def test_call_over_sse_works(place, sse):
-    assert ask(place.tool(server=web(place, sse, type="sse")), "hello").text == "echo: hello"
+def test_call_over_sse_works(place):
+    with sse_server() as url:
+        assert ask(place.tool(server=web(place, url, type="sse")), "hello").text == "echo: hello"
     place.clients.pop().close()
 
 

@@ -77,6 +77,28 @@ async def test_branch_is_pushed_and_the_request_opened_by_the_command_in_the_pro
 
 
 @pytest.mark.starts
+def test_rejected_push_opens_no_request_and_changes_nothing(script, directory, remote, tmp_path):
+    theirs = tmp_path / "theirs"
+    git(tmp_path, "clone", "-q", str(remote), str(theirs))
+    git(theirs, "switch", "-q", "-c", "ohw/s1")
+    git(theirs, "commit", "-q", "--allow-empty", "-m", "theirs")
+    git(theirs, "push", "-q", "origin", "ohw/s1")
+    git(directory, "switch", "-q", "-c", "ohw/s1")
+    git(directory, "add", "-A")
+    git(directory, "commit", "-q", "-m", "ours")
+    program(tmp_path / "bin", "gh")
+    state = SessionState(workspace=str(directory), session_id="s1")
+    line = pull_request_command(state, checked_out(directory), "gh", has_trailers=False).removeprefix("!!")
+    env = {"PATH": f"{tmp_path}/bin:/usr/bin:/bin", "HOME": str(tmp_path)}
+    done = subprocess.run(["sh", "-c", line], cwd="/", env=env, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "[rejected]" in done.stderr
+    assert not (tmp_path / "bin/arguments").exists()
+    assert git(remote, "log", "-1", "--format=%s", "ohw/s1").strip() == "theirs"
+    assert git(directory, "log", "-1", "--format=%s").strip() == "ours"
+
+
+@pytest.mark.starts
 def test_a_branch_without_new_commits_or_no_branch_is_said(directory, remote, tmp_path):
     with pytest.raises(WorkbenchError, match="/commit makes one"):
         checked_out(directory)
