@@ -66,9 +66,15 @@ def test_ended_server_is_an_error_at_once(place):
     assert "web" in observation.text
 
 
-def test_call_over_sse_works(place):
+@pytest.fixture
+def sse():
+    """Run the SDK's own server over SSE."""
     with sse_server() as url:
-        assert ask(place.tool(server=web(place, url, type="sse")), "hello").text == "echo: hello"
+        yield url
+
+
+def test_call_over_sse_works(place, sse):
+    assert ask(place.tool(server=web(place, sse, type="sse")), "hello").text == "echo: hello"
     place.clients.pop().close()
 
 
