@@ -24,17 +24,23 @@ from workbench.llm.device_sign_in import needs_sign_in
 from workbench.llm.key_store import Storage
 from workbench.secrets.system_keyring import keyring_is_usable
 from workbench.text import visible
-from workbench.tui.key_names import hint_content
+from workbench.tui.key_names import NamedHint
 from workbench.tui.open_screens import open_device_sign_in
 from workbench.tui.screens.form_early_input import FormEarlyInput
 from workbench.tui.screens.provider_form import ProviderForm
 from workbench.tui.settings.providers import OTHER, OpenForm, Way, is_offered_first, models_of, wrong_way
 from workbench.tui.widgets.key_field import KeyField, StorageField
+from workbench.tui.widgets.key_hints import PageHints
 from workbench.tui.widgets.strips import css_beside
 from workbench.view.approval.quiet_time import Confirmation
 from workbench.view.wrapping import pad
 
-_KEYS = "↑↓ Move   Enter Choose   {setup.rescan=ctrl+r} Rescan   {setup.close=escape} Not now   {help=f1} Help"
+_HINTS: Final[tuple[NamedHint, ...]] = (
+    ("move", "Move"),
+    ("submit", "Choose"),
+    ("setup.rescan", "Rescan"),
+    ("setup.close", "Not now"),
+)
 
 
 class ModelTests:
@@ -139,7 +145,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
             yield self._list
             yield ProviderForm()
             yield Static(id="first-note")
-        yield Static(hint_content(self.app, _KEYS), id="first-keys")
+        yield PageHints(_HINTS)
 
     @property
     def _form(self) -> ProviderForm:
