@@ -350,7 +350,9 @@ class FirstRunScreen(ModalScreen[Way | None]):
                 self.dismiss(way)
 
     def _show_note(self, line: str) -> None:
-        self.query_one("#first-note", Static).update(_note(line))
+        note = self.query_one("#first-note", Static)
+        note.update(_note(line))
+        note.set_class(not line, "-empty")
 
     def _wait(self) -> None:
         """Begin the quiet time, during which no choice is accepted."""
