@@ -73,7 +73,7 @@ def test_session_page_shows_models_messages_context_and_limit():
     state = fold(spent().user("And now the tests").events)
     shown = page("session", state, max_cost=2)
     assert "$0.40    200k in (75% cached) · 3k out · 5 calls · 60s" in shown
-    assert "limit of a run $2.00  ■■──────────  12%" in shown
+    assert "limit of a run $2.00  ██──────────  12%" in shown
     assert "50k of 200k" in shown
     assert "25%  compacts at 80%" in shown
     assert [line.rstrip() for line in shown.splitlines()[-7:]] == [
@@ -171,7 +171,7 @@ def test_turns_without_a_price_show_their_tokens():
         ["2", "20k", "in", "600", "out", "1", "call"],
         ["3", "30k", "in", "600", "out", "1", "call"],
     ]
-    assert rows[2].count("■") == 24
+    assert rows[2].count("█") == 24
     keep("s2", "Hi", *(call(None, "local/llama", turn, input=turn * 10_000) for turn in range(1, 9)))
     assert "1 ▃ 11k   2 ▄ 21k" in page("session", name="s2")
 

@@ -312,7 +312,7 @@ def _share(totals: Totals, largest: tuple[float, int]) -> tuple[float, float]:
 
 def _bar(part: float, whole: float, width: int = _BAR) -> Line:
     filled = min(width, round(width * part / whole)) if whole else 0
-    return [Piece("■" * filled, "accent"), Piece("─" * (width - filled), "dim")]
+    return [Piece("█" * filled, "accent"), Piece("─" * (width - filled), "dim")]
 
 
 def percent(part: float, whole: float) -> str:
