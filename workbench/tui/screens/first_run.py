@@ -139,9 +139,8 @@ class FirstRunScreen(ModalScreen[Way | None]):
     def compose(self) -> ComposeResult:
         """Yield the list of ways to set up a model, the form for one of them, and the key hints."""
         with Vertical(id="first-page"):
-            yield Static(
-                Content.styled(_INTRO if self._opened is None else _INTRO_IN_SESSION, "bold"), id="first-intro"
-            )
+            intro = _INTRO if self._opened is None else _INTRO_IN_SESSION
+            yield Static(Content.styled(intro, "bold"), id="first-intro")
             yield self._list
             yield ProviderForm()
             yield Static(id="first-note")
@@ -350,9 +349,8 @@ class FirstRunScreen(ModalScreen[Way | None]):
                 self.dismiss(way)
 
     def _show_note(self, line: str) -> None:
-        note = self.query_one("#first-note", Static)
-        note.update(_note(line))
-        note.set_class(not line, "-empty")
+        self.query_one("#first-note", Static).update(_note(line))
+        self.query_one("#first-note").set_class(not line, "-empty")
 
     def _wait(self) -> None:
         """Begin the quiet time, during which no choice is accepted."""
