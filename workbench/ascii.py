@@ -8,12 +8,10 @@ from typing import Final
 
 # One spelling for each meaning: characters share a row only if they mean the same wherever the interface draws them.
 _SAME: Final = (
-    ("─━╌╍┄┅┈┉═╴╶╸╺⎯–—−―‐‑▔▁▓▒░", "-"),
+    ("─━╌╍┄┅┈┉═╴╶╸╺⎯–—−―‐‑▔▁", "-"),
     ("│┃╎╏┆┇┊┋║▏▕▎▍▌▐╵╷╹╻", "|"),
     ("┌┐└┘├┤┬┴┼╭╮╰╯┏┓┗┛┣┫┳┻╋╔╗╚╝╠╣╦╩╬▖▗▘▝▞▚▛▜▙▟┍┑┕┙┝┥┠┨┯┷┰┸╱╲╳", "+"),
-    ("█▇▆▅▄▃▂▀▉▊▋", "#"),
-    ("■◼", "F"),
-    ("⊗", "H"),
+    ("█▓▒░▇▆▅▄▃▂▀▉▊▋◼■", "#"),
     ("✓✔", "v"),
     ("✗✘✕", "x"),
     ("×", "X"),

@@ -97,7 +97,7 @@ class Day:
 
 MODAL = "F1 Help"
 """The keys that the last line shows while a modal screen is open that does not cover it."""
-PAGE = tuple(f" Esc {word}{gap}F1 Help" for word in ("Close", "Clear") for gap in ("  ", "   "))
+PAGE = (" Esc Close─", " Esc Clear─")
 """How the last line ends while a page covers the screen."""
 
 

@@ -218,7 +218,7 @@ async def test_hostile_names_change_nothing_but_their_cells(tmp_path):
     ended = [outcome("shop-01", hostile, ending="error", detail="\x1b]0;x\x07 [bold]no[/bold]")]
     app = watch(write_run(tmp_path / "run", tasks(1), ended, (hostile,)))
     async with app.run_test(size=(120, 40)) as pilot:
-        await shows(pilot, "⊗ error", "[bold]no[/bold]")
+        await shows(pilot, "■ error", "[bold]no[/bold]")
         await pilot.press("enter")
         await shows(pilot, "ATTEMPT", "[bold]no[/bold]")
         assert text_on(app).replace("\n", "").isprintable()

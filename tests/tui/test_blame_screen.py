@@ -80,10 +80,10 @@ async def test_action_in_another_session_is_named_and_opened_by_a_second_enter(b
         await opened(pilot, app)
         await go_to(pilot, app, "def gross")
         await pilot.press("enter")
-        await wait_until(pilot, lambda: "Enter Open that session" in text_on(app))
+        await wait_until(pilot, lambda: "Enter opens that session" in text_on(app))
         assert "Write the module with the prices (s0)" in text_on(app)
         await pilot.press("down", "up")
-        assert "Enter Open that session" not in text_on(app), "the cursor has moved"
+        assert "Enter opens that session" not in text_on(app), "the cursor has moved"
         await pilot.press("enter", "enter")
         await wait_until(pilot, lambda: names == ["s0"])
         await wait_until(pilot, lambda: isinstance(app.screen, MainScreen))

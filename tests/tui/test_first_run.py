@@ -406,31 +406,6 @@ async def test_all_providers_are_in_sight_on_a_small_screen(where, monkeypatch):
         assert app.screen.query_one(WayList).max_scroll_y == 0
 
 
-@pytest.mark.parametrize("size", [(80, 24), (80, 20), (120, 40)])
-async def test_all_providers_leave_a_line_for_what_a_rescan_does(where, monkeypatch, size):
-    monkeypatch.setattr("workbench.llm.discovery.sources_of_servers", list)
-    going = threading.Event()
-    looks = []
-
-    def find():
-        looks.append(going.wait(10) if looks else True)
-        return list(ways(Settings()))
-
-    app, _ = first_app(where, find)
-    async with app.run_test(size=size) as pilot:
-        await ready(pilot, "More providers…")
-        await pilot.press("5")
-        await wait_until(pilot, lambda: app.screen.has_class("-all"))
-        await pilot.press("ctrl+r")
-        await wait_until(pilot, lambda: "Looking for API keys and local servers" in text_on(app))
-        assert "Ctrl+R Rescan" in text_on(app).splitlines()[-1]
-        going.set()
-        await wait_until(pilot, lambda: "No API keys in the environment" in text_on(app))
-        await pilot.press("enter")
-        await wait_until(pilot, lambda: app.screen.has_class("-form"))
-        await wait_until(pilot, lambda: "Enter Test and start   Tab Next field   Esc Back" in text_on(app))
-
-
 async def test_further_providers_follow_on_request(where):
     mistral = Way("mistral/NAME", "paste a key…", title="Mistral")
     app, _ = first_app(where, [WANTS_KEY, mistral])

@@ -14,10 +14,7 @@ from tests.tui.test_pictures_batch_watch import watch_app
 from tests.tui.test_pictures_diff_viewer import reviewed, session
 from tests.tui.test_pictures_stale_files import in_part, stale_file
 from workbench.ascii import TABLE
-from workbench.batch.attempt_states import URGENCY, state_sign
-from workbench.batch.progress import progress_bar
 from workbench.protocol.live import EngineState
-from workbench.tools.manifest import ALL_TOOLS, presentation_of
 from workbench.tui.key_names import spelled
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.terminal.filters import AsciiFilter
@@ -25,7 +22,6 @@ from workbench.tui.terminal.integration import TerminalIntegration
 from workbench.tui.widgets.annotated_diff import AnnotatedDiff
 from workbench.view import clock
 from workbench.view.formatting.actions import PHASE_ICONS
-from workbench.view.formatting.time_bar import gauge
 from workbench.view.formatting.timeline_rows import RISK_ICONS
 
 
@@ -81,7 +77,7 @@ def test_ruler_of_the_diff_viewer(signs, look, directory, picture, monkeypatch):
 
 
 # Signs that may share their ASCII spelling, because they mean the same or are only the same stroke.
-SAME_MEANING = ("─–−—‐‑░", "│┃▌▏▎▍", "›❯→»", "‹←«", "█▀▂▃▄▅▆▇▋▊▉", "●⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "…⋯", "‘’‚‛´", "“”„")
+SAME_MEANING = ("─–−—‐‑", "│┃▌▏▎▍", "›❯→»", "‹←«", "■█▀▂▃▄▅▆▇▋▊▉", "●⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "…⋯", "‘’‚‛´", "“”„")
 NOT_DRAWN = "⏳✅〰〽⯿"
 """Signs that are sent to the model, or are part of a regular expression."""
 FRONT_ENDS = ("tui", "view", "plain", "protocol", "tools", "cli")
@@ -100,27 +96,13 @@ def signs_drawn():
 
 def test_no_two_signs_of_the_interface_share_their_ascii_spelling():
     signs = signs_drawn() | {sign for sign, _ in PHASE_ICONS.values()} | set(RISK_ICONS.values()) | set("⏎◇◐")
-    signs |= {state_sign(state) for state in URGENCY} | set(progress_bar(1, 2))
-    assert {"…", "·", "±", "▸", "›", "⠹", "⊗", "░"} <= signs
+    assert {"…", "·", "±", "▸", "›", "⠹"} <= signs
     assert {sign for sign in signs if not sign.isascii() and ord(sign) not in TABLE} == set()
     spellings = {}
     for sign in sorted(signs):
         family = next((each for each in SAME_MEANING if sign in each), sign)
         spellings.setdefault(sign.translate(TABLE), set()).add(family)
     assert [families for families in spellings.values() if len(families) > 1] == []
-
-
-def test_no_sign_of_a_bar_is_also_one_of_a_state_or_a_tool():
-    bars = set("".join((*gauge(1, 2, 8), progress_bar(1, 2))))
-    signs = {state_sign(state) for state in URGENCY} | {sign for sign, _ in PHASE_ICONS.values()}
-    signs |= {presentation_of(name, {}).icon for name in ALL_TOOLS}
-    assert bars & (signs - {"–"}) == set()
-    assert {sign.translate(TABLE) for sign in bars} & {sign.translate(TABLE) for sign in signs - {"–"}} == set()
-
-
-def test_a_tool_and_a_state_of_an_attempt_share_no_sign():
-    icons = {presentation_of(name, {}).icon for name in ALL_TOOLS}
-    assert icons & {state_sign(state) for state in URGENCY} == {"?"}, "a question of the agent is a question"
 
 
 @pytest.mark.parametrize(

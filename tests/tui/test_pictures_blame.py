@@ -22,6 +22,6 @@ def test_blame(kind, look, picture, directory, monkeypatch, tmp_path):
         await pilot.press("n", "n")
         if kind == "other_session":
             await pilot.press("n", "enter")
-            await wait_until(pilot, lambda: "Enter Open that session" in text_on(app))
+            await wait_until(pilot, lambda: "Enter opens that session" in text_on(app))
 
     assert picture(app, look, show)

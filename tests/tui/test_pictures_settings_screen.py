@@ -65,7 +65,7 @@ def test_settings(case, look, directory, picture):
             await pilot.press("enter")
             await wait_until(pilot, lambda: "Press Enter again" in text_on(app))
         elif case == "setting_adds":
-            await find(pilot, "Add a model")
+            await find(pilot, "Enter adds one")
             await edited(pilot)
             app.screen.query_one(Input).value = "gpt-5"
             await wait_until(pilot, lambda: "✗ Name the model as provider/model" in text_on(app))

@@ -45,7 +45,7 @@ async def test_items_below_a_scrolled_panel_are_counted_and_reached_by_click_or_
         assert (hint_of(conversation), hint_of(timeline)) == ("", "")
 
         await pilot.press("ctrl+up", "f2", "home")
-        await wait_until(pilot, lambda: hint_of(conversation) == "↓ Alt+E: jump to latest")
+        await wait_until(pilot, lambda: hint_of(conversation) == "↓ Alt+E Jump to latest")
         await wait_until(pilot, lambda: hint_of(timeline).endswith("more · End"))
         before = int(hint_of(timeline).split()[1])
         more(client, script, 3)

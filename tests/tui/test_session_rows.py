@@ -1,10 +1,8 @@
 """Rows of the sessions page: which columns they show at which width."""
 
 from datetime import timedelta
-from itertools import pairwise
 
 import pytest
-from rich.cells import cell_len
 
 from tests.tui.sample_session import START
 from tests.tui.session_files import keep
@@ -40,23 +38,6 @@ def columns(width: int, added: int, removed: int) -> str:
 )
 def test_changed_lines_are_shown_beside_the_cost_at_every_usual_width(width, added, removed, shown):
     assert shown in columns(width, added, removed).partition("$0.40")[0]
-
-
-@pytest.mark.parametrize("damaged", ["", "file is not a database"])
-@pytest.mark.parametrize("ended", ["", "limit", "finished"])
-@pytest.mark.parametrize("days", [0, 3, 400])
-@pytest.mark.parametrize("large", [0, 7, 4_321_987])
-def test_columns_are_apart_at_every_width(damaged, ended, days, large):
-    updated = START - timedelta(days=days)
-    entry = SessionSummary(
-        id="s1", title="Fix the sign", damaged=damaged, ended=ended, updated=updated, cost=large, actions=large
-    )
-    row = SessionRow(entry, added=large, removed=large)
-    for width in range(40, 201):
-        cells = [piece.text for piece in session_row(row, width, START + timedelta(hours=1)) if piece.text]
-        touching = [pair for pair in pairwise(cells) if not (pair[0].endswith(" ") or pair[1].startswith(" "))]
-        assert touching == [], width
-        assert sum(map(cell_len, cells)) == width
 
 
 def test_narrow_rows_end_with_the_time_of_today_or_the_date():

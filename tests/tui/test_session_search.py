@@ -13,7 +13,6 @@ from workbench.tui.screens.main.search import SessionSearch
 from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.widgets.card import ActionCard
 from workbench.tui.widgets.conversation import Conversation
-from workbench.tui.widgets.key_hints import KeyHints
 from workbench.tui.widgets.prompt import Prompt
 from workbench.view.session_search import find_in
 
@@ -77,11 +76,8 @@ async def test_newest_match_comes_first_then_n_cycles_and_escape_ends():
         await wait_until(pilot, lambda: app.screen.query(ActionCard))
         await pilot.press("ctrl+f", *"calc.py")
         await wait_until(pilot, lambda: "3/3" in status_text(app))
-        hints = app.screen.query_one(KeyHints)
-        await wait_until(pilot, lambda: "↑↓ Move   Enter Go   Esc End" in hints.render().plain)
         await pilot.press("enter", "n")
         await wait_until(pilot, lambda: "1/3" in status_text(app))
-        await wait_until(pilot, lambda: "n Next match   N Previous" in hints.render().plain)
         await wait_until(pilot, lambda: isinstance(app.focused, ActionCard) and app.focused.item.number == 3)
         await pilot.press("N")
         await wait_until(pilot, lambda: "3/3" in status_text(app))
@@ -89,7 +85,6 @@ async def test_newest_match_comes_first_then_n_cycles_and_escape_ends():
         await wait_until(pilot, lambda: app.screen.query_one(Prompt).has_focus)
         assert not app.screen.query_one(SessionSearch).display
         assert not app.screen.query(".-found")
-        await wait_until(pilot, lambda: "Next match" not in hints.render().plain)
 
 
 async def test_missing_match_keeps_the_position_and_is_reported():

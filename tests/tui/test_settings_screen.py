@@ -175,7 +175,7 @@ async def test_key_is_never_asked_for_and_an_unwritable_file_is_reported(where):
 async def test_profile_is_added_renamed_and_removed_by_keys(where):
     _, app = app_on(where)
     async with app.run_test(size=(100, 30)) as pilot:
-        await opened(pilot, "Add a model")
+        await opened(pilot, "Enter adds one")
         await edited(pilot)
         line = app.screen.query_one(Input)
         line.value = "small"

@@ -40,7 +40,7 @@ def state_sign(state: str) -> str:
     """Return the sign of a state, which is one cell wide. Attempts that did not start share one, and so do all
     failures other than of the check.
     """
-    return _MARKS.get(state, "⊗")
+    return _MARKS.get(state, "■")
 
 
 def urgency(state: str) -> int:

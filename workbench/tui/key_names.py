@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from textwrap import wrap
 from typing import Any, Final, NamedTuple
 
+from rich.cells import cell_len
 from textual.app import App
 from textual.binding import Binding
 from textual.content import Content
@@ -15,7 +16,6 @@ from textual.screen import Screen
 from textual.widgets import Input, OptionList, TextArea
 
 from workbench.lazy_pattern import lazy_pattern
-from workbench.tui.textual_seam.screen import own_bindings
 
 _SYMBOLS: Final = {
     "slash": "/",
@@ -56,53 +56,32 @@ def spelled(app: App[Any], hint: str) -> str:
     return hint
 
 
-Hint = tuple[str, str]
-"""A key and its effect."""
-NamedHint = tuple[str, str]
-"""What a key does, after the ids of its bindings, separated by spaces, or the name of a key in `BUILT_IN_KEYS`."""
-BUILT_IN_KEYS: Final = {"move": "↑↓", "submit": "Enter", "next-field": "Tab"}
-"""The keys of Textual's own lists and lines, which have no ids, so users cannot change them."""
-_ARROWS_BY_NAME: Final = {name: sign for sign, name in _ARROW_NAMES.items()}
+def hint_content(app: App[Any], hints: str) -> Content:
+    """Return a line of hints as `with_keys` does, with the keys in their color; each hint follows three spaces."""
+    parts = (hint.partition(" ") for hint in with_keys(app, hints).split("   "))
+    return Content("   ").join(
+        Content.assemble((key, "$footer-key-foreground"), (space + words, "$dim")) for key, space, words in parts
+    )
 
 
-def bound_keys(screen: Screen[Any]) -> dict[str, str]:
-    """Return the first key bound to each binding id, as shown on the screen."""
-    keys: dict[str, str] = {}
-    for active in screen.active_bindings.values():
-        if active.binding.id and active.enabled:
-            keys.setdefault(active.binding.id, key_name(active.binding.key))
-    return keys
+_AROUND_HINTS: Final = 6
+"""Columns of a page's lower border that hold no hints: its corners, and a line and a space at both ends."""
 
 
-def _passed_on_keys(screen: Screen[Any]) -> dict[str, str]:
-    """Return the keys that work although they are not among the active bindings.
+def page_hints(app: App[Any], hints: str, width: int) -> Content:
+    """Return the hints that fit in the lower border of a page of `width` cells, as `hint_content` does.
 
-    On a modal screen, Textual lists none of the app's keys, but those with priority work. A key that scrolls is listed
-    for a widget that cannot scroll, which passes it on to the screen.
+    If some do not fit, the key of the help, which shows them all, is added; it stays, and so does the last hint, which
+    is how the page is closed.
     """
-    active = screen.active_bindings
-    keys: dict[str, str] = {}
-    nodes = screen.focused.ancestors_with_self if screen.focused is not None else [screen, screen.app]
-    for node in nodes:
-        for key, binding in ((key, each) for key, bindings in own_bindings(node).items() for each in bindings):
-            is_passed_on = key in active and active[key].binding.action.startswith("scroll_")
-            if binding.id and (is_passed_on or (node is screen.app and binding.priority)):
-                keys.setdefault(binding.id, key_name(key))
-    return keys
-
-
-def named_hints(screen: Screen[Any], names: Iterable[NamedHint]) -> list[Hint]:
-    """Return the hints whose keys work now, with the user's own keys."""
-    keys = {**BUILT_IN_KEYS, **_passed_on_keys(screen), **bound_keys(screen)}
-    hints = [([keys[name] for name in each.split() if name in keys], words) for each, words in names]
-    return [(spelled(screen.app, _joined(bound)), words) for bound, words in hints if bound]
-
-
-def _joined(keys: Sequence[str]) -> str:
-    """Return `↑↓` for the two arrow keys, and other keys as they are."""
-    if len(keys) > 1 and all(key in _ARROWS_BY_NAME for key in keys):
-        return "".join(_ARROWS_BY_NAME[key] for key in keys)
-    return " ".join(keys)
+    *names, last = with_keys(app, hints).split("   ")
+    available = width - _AROUND_HINTS
+    if cell_len("   ".join([*names, last])) <= available:
+        return hint_content(app, hints)
+    ends = list(dict.fromkeys([last, f"{key_of(app, 'help', 'f1')} Help"]))
+    while names and cell_len("   ".join([*names, *ends])) > available:
+        names.pop()
+    return hint_content(app, "   ".join([*names, *ends]))
 
 
 def key_name(key: str) -> str:

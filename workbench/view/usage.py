@@ -55,7 +55,7 @@ _EIGHTHS: Final = "▏▎▍▌▋▊▉"
 
 @dataclass(frozen=True)
 class UsageLimits:
-    """The limits that the page names, each 0 if there is none."""
+    """The limits that the page names, each 0 if there is none, and the key that drops an output."""
 
     max_cost: float = 0.0
     """US dollars of one run."""
@@ -63,6 +63,7 @@ class UsageLimits:
     """A percentage of the context window."""
     max_observe: int = 0
     """Characters of one output that the model gets."""
+    drop_key: str = ""
 
 
 def usage_page(stats: Stats, scope: Scope, state: SessionState, width: int, limits: UsageLimits) -> list[Line]:
@@ -236,9 +237,12 @@ def _biggest(item: ActionItem, state: SessionState, limits: UsageLimits, width: 
     """Return the entry of the action with the largest result; the tokens that the model got are estimated."""
     sent = min(len(item.output), limits.max_observe or len(item.output)) // CHARACTERS_PER_TOKEN
     title = headline(item.tool, item.arguments, item.presentation, state.workspace)
-    start, end = Piece("biggest: ", "dim"), Piece(f"  {tokens(sent)}", "dim")
-    available = max(8, min(40, width - len(start.text) - len(end.text)))
-    return [start, Piece(clip(f"#{item.number} {title}", available)), end]
+    end: Line = [Piece(f"  {tokens(sent)}", "dim")]
+    if limits.drop_key:
+        end += [Piece("   "), Piece(limits.drop_key, "key"), Piece(" Drop", "dim")]
+    start = Piece("biggest: ", "dim")
+    available = max(8, min(40, width - len(start.text) - line_width(end)))
+    return [start, Piece(clip(f"#{item.number} {title}", available)), *end]
 
 
 def _turns(calls: Sequence[ModelCall], state: SessionState, width: int) -> Iterator[Line]:
@@ -312,7 +316,7 @@ def _share(totals: Totals, largest: tuple[float, int]) -> tuple[float, float]:
 
 def _bar(part: float, whole: float, width: int = _BAR) -> Line:
     filled = min(width, round(width * part / whole)) if whole else 0
-    return [Piece("█" * filled, "accent"), Piece("─" * (width - filled), "dim")]
+    return [Piece("■" * filled, "accent"), Piece("─" * (width - filled), "dim")]
 
 
 def percent(part: float, whole: float) -> str:

@@ -18,21 +18,20 @@ from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.session.blame.history import Writer
 from workbench.text import counted, visible, visible_path
-from workbench.tui.key_names import NamedHint
-from workbench.tui.widgets.key_hints import PageHints
+from workbench.tui.key_names import hint_content
 from workbench.tui.widgets.line_list import LineList
 from workbench.tui.widgets.strips import as_content, css_beside
 from workbench.view import clock
 from workbench.view.blame import BlameView, LineSource, blame_note, blame_row, row_with_line, summary
 from workbench.view.wrapping import Line, Piece
 
-_HINTS: Final[tuple[NamedHint, ...]] = (
-    ("list.open", "Go to the action"),
-    ("blame.next", "Next writer"),
-    ("blame.previous", "Previous"),
-    ("blame.close", "Close"),
+_KEYS: Final = (
+    "{list.open=enter} Go to the action   {blame.next=n} Next writer   {blame.previous=N} Previous   "
+    "{blame.close=escape} Close"
 )
-_ASKED_HINTS: Final[tuple[NamedHint, ...]] = (("list.open", "Open that session"), *_HINTS[1:])
+_NARROW_KEYS: Final = (
+    "{list.open=enter} Go   {blame.next=n} Next   {blame.previous=N} Previous   {blame.close=escape} Close"
+)
 
 
 class BlameLines(LineList):
@@ -120,7 +119,6 @@ class BlameScreen(ModalScreen[Writer | None]):
         with Vertical(id="blame-box", classes="page-box"):
             yield self._lines
             yield Static(id="blame-note")
-            yield PageHints(self._hints)
 
     def on_mount(self) -> None:
         """Start reading in a thread."""
@@ -144,22 +142,23 @@ class BlameScreen(ModalScreen[Writer | None]):
         self._show_frame()
         self._describe()
 
+    def on_resize(self) -> None:
+        """Show the keys that fit."""
+        self._show_frame()
+
     def _show_frame(self) -> None:
         box, blame = self.query_one("#blame-box"), self._lines.blame
         parts = ["Blame", visible_path(blame.path if blame else self._file), *([summary(blame)] if blame else [])]
         if blame is not None and blame.notes:
             parts.append(counted(len(blame.notes), "problem"))
         box.border_title = Content(" · ".join(parts))
-
-    def _hints(self) -> Sequence[NamedHint]:
-        return _HINTS if self._asked is None else _ASKED_HINTS
+        box.border_subtitle = hint_content(self.app, _KEYS if self.size.width >= 100 else _NARROW_KEYS)
 
     @on(BlameLines.Moved)
     def on_moved(self) -> None:
         """Describe the writer of the line under the cursor."""
         self._asked = None
         self._describe()
-        self.query_one(PageHints).update()
 
     def _describe(self) -> None:
         source, blame = self._lines.current, self._lines.blame
@@ -181,9 +180,10 @@ class BlameScreen(ModalScreen[Writer | None]):
             self.dismiss(writer)
         else:
             self._asked = writer
-            self.query_one(PageHints).update()
             text = f"This action is in another session: {source.session} ({writer.session})."
-            self._show_note([[Piece(source.title, "bold")], [Piece(text)]])
+            self._show_note(
+                [[Piece(source.title, "bold")], [Piece(text)], [Piece("Enter opens that session", "accent")]]
+            )
 
     def action_step(self, by: int) -> None:
         """Go to the next or previous run of lines with one writer."""

@@ -20,9 +20,8 @@ from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.protocol.events import FileDelta
 from workbench.text import visible
-from workbench.tui.key_names import NamedHint
+from workbench.tui.key_names import hint_content
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
-from workbench.tui.widgets.key_hints import PageHints
 from workbench.tui.widgets.line_list import LineList
 from workbench.tui.widgets.strips import as_content, css_beside
 from workbench.view.formatting.comparison import file_row
@@ -105,12 +104,8 @@ class ComparedScreen(ModalScreen[None], Generic[T]):
         """Return the scopes of the diff viewer for the current pair."""
 
     @abstractmethod
-    def heading(self, compared: T) -> str:
-        """Return the title of the page."""
-
-    @abstractmethod
-    def hints(self) -> Sequence[NamedHint]:
-        """Return the key hints."""
+    def frame(self, compared: T) -> tuple[str, str]:
+        """Return the title, and the key hints as `hint_content` takes them."""
 
     def compose(self) -> ComposeResult:
         """Yield the lines, the files and the note."""
@@ -120,7 +115,6 @@ class ComparedScreen(ModalScreen[None], Generic[T]):
             yield self._files
             yield Static(id="compare-note")
             yield from self.parts()
-            yield PageHints(self.hints)
 
     def parts(self) -> Iterable[Widget]:
         """Return the widgets below the note."""
@@ -163,8 +157,10 @@ class ComparedScreen(ModalScreen[None], Generic[T]):
         self._files.display = bool(files)
         if files and self.focused is None:  # the list was hidden before, for a pair without files
             self.focus_files()
-        self.query_one("#compare-box").border_title = Content(self.heading(compared))
-        self.query_one(PageHints).update()
+        box = self.query_one("#compare-box")
+        title, hints = self.frame(compared)
+        box.border_title = Content(title)
+        box.border_subtitle = hint_content(self.app, hints)
 
     def action_other(self, step: int = 1) -> None:
         """Show the files of the next pair, or of the one before."""

@@ -17,21 +17,16 @@ from workbench.llm.model import Cancel
 from workbench.protocol.events import FileDelta
 from workbench.session.comparison.check import CheckResult
 from workbench.text import visible
-from workbench.tui.key_names import NamedHint
 from workbench.tui.screens.compared import ComparedScreen
 from workbench.view.comparison import Comparison, pair_scopes, with_checks
 from workbench.view.formatting.comparison import check_lines, figures_page, pair_lines
 from workbench.view.review.review import Review, Scope
 from workbench.view.wrapping import Line
 
-_HINTS: Final[tuple[NamedHint, ...]] = (
-    ("list.up list.down", "Move"),
-    ("list.open", "Diff"),
-    ("compare.other", "Other session"),
-    ("compare.check", "Check…"),
-    ("compare.close", "Close"),
+_KEYS: Final = "↑↓ Move   Enter Diff   {compare.check=c} Check…   {compare.close=escape} Close"
+_MANY_KEYS: Final = (
+    "↑↓ Move   Enter Diff   {compare.other=tab} Other session   {compare.check=c} Check…   {compare.close=escape} Close"
 )
-_LINE_HINTS: Final[tuple[NamedHint, ...]] = (("submit", "Run the check"), ("compare.close", "Cancel"))
 _HIGH: Final = 30
 """The rows from which more than the last line of a failed check is shown."""
 _MOST_LINES: Final = 8
@@ -88,16 +83,9 @@ class ComparisonScreen(ComparedScreen[Comparison]):
         """Return both directions of the difference."""
         return pair_scopes(compared, self.pair, self._review.directory)
 
-    def heading(self, compared: Comparison) -> str:
-        """Return the title of the page."""
-        return f"Compare · {len(compared.sessions)} sessions"
-
-    def hints(self) -> Sequence[NamedHint]:
-        """Return the key hints of the files, or of the input line."""
-        if isinstance(self.focused, Input):
-            return _LINE_HINTS
-        has_others = self.compared is not None and len(self.compared.pairs) > 1
-        return _HINTS if has_others else [hint for hint in _HINTS if hint[0] != "compare.other"]
+    def frame(self, compared: Comparison) -> tuple[str, str]:
+        """Return the title and the key hints."""
+        return f"Compare · {len(compared.sessions)} sessions", _MANY_KEYS if len(compared.pairs) > 1 else _KEYS
 
     def action_check(self) -> None:
         """Ask for the command of a check."""

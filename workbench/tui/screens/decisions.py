@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import ClassVar, Final
@@ -19,9 +18,8 @@ from textual.widgets import Input, Static
 from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.text import counted, first_line, visible
-from workbench.tui.key_names import NamedHint
+from workbench.tui.key_names import page_hints
 from workbench.tui.screens.pager import PagerScreen
-from workbench.tui.widgets.key_hints import PageHints
 from workbench.tui.widgets.line_list import LineList
 from workbench.tui.widgets.strips import css_beside
 from workbench.view import clock
@@ -31,11 +29,16 @@ from workbench.view.formatting.decisions import decision_row
 from workbench.view.wrapping import Line, Piece
 
 _PLACEHOLDERS: Final = {"filter": HELP, "export": "File: .json .csv .md"}
-_LINE_HINTS: Final[Mapping[str, Sequence[NamedHint]]] = {
-    "filter": (("submit", "Go to the list"), ("decisions.close", "Back")),
-    "export": (("submit", "Write the file"), ("decisions.close", "Cancel")),
+_OTHER: Final = "   {decisions.scope=tab} %s"
+_KEYS: Final = (
+    f"Enter Details   {{decisions.filter=slash}} Filter{_OTHER}   {{decisions.export=x}} Export   "
+    "{decisions.close=escape} Close"
+)
+_LINE_KEYS: Final = {
+    "filter": "Enter Go to the list   {decisions.close=escape} Back",
+    "export": "Enter Write the file   {decisions.close=escape} Cancel",
 }
-"""The hints of the input line, by its use."""
+"""The keys of the input line, by its use."""
 
 
 class DecisionLines(LineList):
@@ -129,7 +132,6 @@ class DecisionsScreen(ModalScreen[None]):
             yield line
             yield self._lines
             yield Static(id="decisions-note")
-            yield PageHints(self._hints)
 
     def on_mount(self) -> None:
         """Start reading in a thread."""
@@ -139,6 +141,14 @@ class DecisionsScreen(ModalScreen[None]):
     def on_unmount(self) -> None:
         """Stop the thread."""
         self._decisions.close()
+
+    def on_resize(self) -> None:
+        """Show the keys that fit."""
+        self._show_frame()
+
+    def on_descendant_focus(self) -> None:
+        """Show the keys of the input line or of the rows."""
+        self._show_frame()
 
     def _begin(self, *, is_all: bool) -> None:
         number = self._decisions.begin(is_all=is_all)
@@ -187,21 +197,16 @@ class DecisionsScreen(ModalScreen[None]):
         reading = " · reading …" if decisions.is_reading else ""
         most = f" · the latest {MOST_ROWS:,}" if decisions.count >= MOST_ROWS else ""
         box.border_title = Content(f"Decisions · {scope} · {count}{most}{reading}")
-        self.query_one(PageHints).update()
+        box.border_subtitle = page_hints(self.app, self._hints(), self.size.width)
 
-    def _hints(self) -> Sequence[NamedHint]:
+    def _hints(self) -> str:
         """Return the keys that have an effect now: the letters are text in the input line."""
         if isinstance(self.focused, Input):
-            return _LINE_HINTS[self._line_kind]
+            return _LINE_KEYS[self._line_kind]
         decisions = self._decisions
-        other = ("decisions.scope", "This session" if decisions.is_all else "All sessions")
-        return (
-            ("list.open", "Details"),
-            ("decisions.filter", "Filter"),
-            *((other,) if decisions.has_session else ()),
-            ("decisions.export", "Export"),
-            ("decisions.close", "Clear" if decisions.filter.text else "Close"),
-        )
+        other = _OTHER % ("This session" if decisions.is_all else "All sessions")
+        hints = _KEYS.replace(_OTHER, other if decisions.has_session else "")
+        return hints.replace(" Close", " Clear") if decisions.filter.text else hints
 
     def _show_note(self) -> None:
         row = self._lines.current

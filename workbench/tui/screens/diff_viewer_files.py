@@ -14,10 +14,9 @@ from textual.widgets import Static
 
 from workbench.diff.hunks import FileDiff, compare
 from workbench.text import counted, visible
-from workbench.tui.key_names import bound_keys
 from workbench.tui.widgets.diff_files import DiffFiles
 from workbench.tui.widgets.file_list import FileRow
-from workbench.tui.widgets.key_hints import KeyHints
+from workbench.tui.widgets.key_hints import KeyHints, bound_keys
 from workbench.tui.widgets.viewer_input import ViewerInput
 from workbench.view.approval.plan import plan_ready
 from workbench.view.formatting.actions import short_path
@@ -30,12 +29,12 @@ if TYPE_CHECKING:
     from workbench.view.review.staging import IndexSide
 
 
-def waiting_lines(comments: int, actions: int, *, has_plan: bool = False) -> list[str]:
-    """Return the reminders: actions or a plan to decide on, and unsent comments; their keys are among the hints."""
+def waiting_lines(comments: int, send_key: str, actions: int, *, has_plan: bool = False) -> list[str]:
+    """Return the reminders: actions or a plan to decide on, whose key is among the hints, and unsent comments."""
     verb = "needs" if actions == 1 else "need"
     what = f"{counted(actions, 'action')} {verb} approval" if actions else "The plan needs approval" if has_plan else ""
     lines = [what] if what else []
-    return [*lines, counted(comments, "unsent comment")] if comments else lines
+    return [*lines, f"{counted(comments, 'unsent comment')}   {send_key} Send"] if comments else lines
 
 
 _COMPARED_AT_ONCE: Final = 300_000
@@ -76,10 +75,6 @@ _APPLY_HINTS: Final = (
     *_VIEW_HINTS,
 )
 """The hints for changes of another session."""
-_MATCH_HINTS: Final = (("viewer.next-match", "Next match"), ("viewer.previous-match", "Previous"))
-"""The first hints while there are matches of a search."""
-_UNDO_HINTS: Final = (("viewer.undo", "Undo"),)
-_SEND_HINTS: Final = (("viewer.send-comments", "Send comments"),)
 _NEED_REVIEW: Final = ("viewer.answer", "viewer.scope", "viewer.comment", "viewer.take-back")
 _NEED_NOW: Final = ("viewer.reviewed", "viewer.comment", "viewer.take-back", "viewer.revert-all")
 _NEED_NO_FILE: Final = ("viewer.answer", "viewer.commit", "viewer.scope", "viewer.close")
@@ -265,8 +260,6 @@ class ViewerStatus:
         """The side of git's index that is shown, if it is one."""
         self.is_searching: Callable[[], bool] = lambda: False
         """Returns whether there are matches of a search, which Escape ends before it closes the viewer."""
-        self.can_undo: Callable[[], bool] = lambda: False
-        """Returns whether there is a revert to undo."""
 
     @property
     def fixed(self) -> str:
@@ -287,15 +280,14 @@ class ViewerStatus:
     def show(self, text: str) -> None:
         """Show a message, the number of unsent comments, and the active keys."""
         self.text = text
-        waiting = waiting_lines(self._comments, self._waiting, has_plan=self._has_plan)
+        keys = bound_keys(self._screen)
+        comments = len(self._review.comments) if self._review else 0
+        send = keys.get("viewer.send-comments", "Ctrl+S")
+        waiting = waiting_lines(comments, send, self._waiting, has_plan=self._has_plan)
         line = "   ".join(filter(None, (visible(text, lines=False), *waiting)))
         self.line.update(Content(line))
         self.line.display = bool(line)
         self.show_keys()
-
-    @property
-    def _comments(self) -> int:
-        return len(self._review.comments) if self._review else 0
 
     @property
     def _waiting(self) -> int:
@@ -322,7 +314,5 @@ class ViewerStatus:
         is_asked = bool(self._waiting or self._has_plan)
         hidden |= {"viewer.next-file", "viewer.scope"} if is_asked and not is_empty else set()
         hidden |= set() if is_asked else {"viewer.answer"}
-        hints = [*(_SEND_HINTS if self._comments else ()), *(_UNDO_HINTS if self.can_undo() else ())]
-        hints = [*(_MATCH_HINTS if self.is_searching() else ()), *hints]
-        hints += _APPLY_HINTS if self._labels else _HINTS if self.index is None else _INDEX_HINTS
+        hints = _APPLY_HINTS if self._labels else _HINTS if self.index is None else _INDEX_HINTS
         return [hint for hint in hints if hint[0] not in hidden and not (is_empty and hint[0] not in _NEED_NO_FILE)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from workbench.text import counted
+from workbench.tui.key_names import key_of
 from workbench.tui.screens.diff_viewer_apply import Applier
 from workbench.tui.screens.diff_viewer_files import ChangedFiles, ViewerStatus
 from workbench.tui.widgets.annotated_diff import AnnotatedDiff
@@ -22,7 +23,6 @@ class Reverter:
         self._files = files
         self._view = view
         self._status = status
-        status.can_undo = lambda: bool(self._undo)
         self._requested: tuple[FileRevert, ...] = ()
         self._undo: tuple[FileRevert, ...] = ()
         self.confirmation = Confirmation(view.call_after_refresh, time.monotonic)
@@ -89,7 +89,8 @@ class Reverter:
             return
         if changed.changes and all(held_now(review.state, request) == request.target for request in requests):
             self._requested, self._undo = (), tuple(request.undone for request in requests)
-            self._status.show(f"{requests[0].verb} {what_of(requests)}")
+            undo = key_of(self._status.line.app, "viewer.undo", "u")
+            self._status.show(f"{requests[0].verb} {what_of(requests)}   {undo} Undo")
         elif refused:
             self._requested = ()
             self._status.show(f"Not done: {refused}")

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from workbench.client.threads import in_daemon
 from workbench.text import counted
+from workbench.tui.key_names import with_keys
 from workbench.tui.screens.diff_viewer_files import ChangedFiles, ViewerStatus
 from workbench.tui.widgets.annotated_diff import AnnotatedDiff
 from workbench.view.diff.search import MOST_MATCHES, Match, find
+
+_HINTS: Final = "{viewer.next-match=n}/{viewer.previous-match=N} Next/Previous"
 
 
 class ViewerSearch:
@@ -61,7 +65,8 @@ class ViewerSearch:
         match = self.matches[self._current]
         self._view.mark_matches(self.matches, match)
         more = "+" if len(self.matches) >= MOST_MATCHES else ""
-        self._status.show(f"match {self._current + 1} of {len(self.matches)}{more}{self._unsearched()}")
+        position = f"match {self._current + 1} of {len(self.matches)}{more}{self._unsearched()}"
+        self._status.show(f"{position} · {with_keys(self._view.app, _HINTS)}")
 
     def _unsearched(self) -> str:
         return f" ({counted(self._unread, 'file')} not searched: not opened yet)" if self._unread else ""

@@ -24,23 +24,17 @@ from workbench.llm.device_sign_in import needs_sign_in
 from workbench.llm.key_store import Storage
 from workbench.secrets.system_keyring import keyring_is_usable
 from workbench.text import visible
-from workbench.tui.key_names import NamedHint
+from workbench.tui.key_names import hint_content
 from workbench.tui.open_screens import open_device_sign_in
 from workbench.tui.screens.form_early_input import FormEarlyInput
 from workbench.tui.screens.provider_form import ProviderForm
 from workbench.tui.settings.providers import OTHER, OpenForm, Way, is_offered_first, models_of, wrong_way
 from workbench.tui.widgets.key_field import KeyField, StorageField
-from workbench.tui.widgets.key_hints import PageHints
 from workbench.tui.widgets.strips import css_beside
 from workbench.view.approval.quiet_time import Confirmation
 from workbench.view.wrapping import pad
 
-_HINTS: Final[tuple[NamedHint, ...]] = (
-    ("move", "Move"),
-    ("submit", "Choose"),
-    ("setup.rescan", "Rescan"),
-    ("setup.close", "Not now"),
-)
+_KEYS = "↑↓ Move   Enter Choose   {setup.rescan=ctrl+r} Rescan   {setup.close=escape} Not now   {help=f1} Help"
 
 
 class ModelTests:
@@ -139,12 +133,13 @@ class FirstRunScreen(ModalScreen[Way | None]):
     def compose(self) -> ComposeResult:
         """Yield the list of ways to set up a model, the form for one of them, and the key hints."""
         with Vertical(id="first-page"):
-            intro = _INTRO if self._opened is None else _INTRO_IN_SESSION
-            yield Static(Content.styled(intro, "bold"), id="first-intro")
+            yield Static(
+                Content.styled(_INTRO if self._opened is None else _INTRO_IN_SESSION, "bold"), id="first-intro"
+            )
             yield self._list
             yield ProviderForm()
             yield Static(id="first-note")
-        yield PageHints(_HINTS)
+        yield Static(hint_content(self.app, _KEYS), id="first-keys")
 
     @property
     def _form(self) -> ProviderForm:
@@ -350,7 +345,6 @@ class FirstRunScreen(ModalScreen[Way | None]):
 
     def _show_note(self, line: str) -> None:
         self.query_one("#first-note", Static).update(_note(line))
-        self.query_one("#first-note").set_class(not line, "-empty")
 
     def _wait(self) -> None:
         """Begin the quiet time, during which no choice is accepted."""

@@ -17,17 +17,12 @@ from textual.widget import Widget
 from textual.widgets import Input, Markdown, OptionList
 from textual.widgets.option_list import Option
 
-from workbench.tui.key_names import Group, NamedHint, key_groups, keys_lines
-from workbench.tui.widgets.key_hints import PageHints
+from workbench.tui.key_names import Group, hint_content, key_groups, keys_lines
 
 GUIDES = Path(__file__).parents[2] / "guide"
 _WITH_TOPICS: Final = 60
 """Columns of the screen from which the list of topics is shown."""
-_HINTS: Final[tuple[NamedHint, ...]] = (
-    ("help.previous help.next", "Topic"),
-    ("help.side", "Text"),
-    ("help.close", "Close"),
-)
+_KEYS: Final = "↑↓ Topic   {help.side=tab} Text   {help.close=escape} Close"
 SUMMARIES: Final = {
     "start": "The first start, the demo, one task from start to end",
     "keys": "The keys of the prompt, the timeline and the diff, and how to change them",
@@ -127,6 +122,7 @@ class HelpScreen(ModalScreen[None]):
         """Yield the topics and the text."""
         with Vertical(id="help-box", classes="page-box") as box:
             box.border_title = "Help"
+            box.border_subtitle = hint_content(self.app, _KEYS)
             yield Input(placeholder="Search keys and guides", id="help-search", compact=True)
             with Horizontal():
                 topics_list = OptionList(*self._topics(""), id="help-topics")
@@ -135,7 +131,6 @@ class HelpScreen(ModalScreen[None]):
                 with VerticalScroll(id="help-text"):
                     yield KeyList(self.groups)
                     yield Markdown("")
-            yield PageHints(_HINTS, has_help=False)
 
     def on_resize(self) -> None:
         """Give the text the whole width if there is little; the keys of the topics still work."""

@@ -22,17 +22,11 @@ from workbench.mcp.packages import unpinned_notice
 from workbench.mcp.pins import PinnedServer, PinStore, changed_lines
 from workbench.secrets.masker import MASKER
 from workbench.text import counted, first_line, visible
-from workbench.tui.key_names import NamedHint
+from workbench.tui.key_names import hint_content
 from workbench.tui.screens.pager import PagerScreen
-from workbench.tui.widgets.key_hints import PageHints
 from workbench.tui.widgets.strips import css_beside
 from workbench.view.approval.quiet_time import Confirmation
 
-_HINTS: Final[tuple[NamedHint, ...]] = (
-    ("servers.approve", "Approve changes"),
-    ("servers.log", "Log"),
-    ("servers.close", "Close"),
-)
 _SECONDS: Final = 1.0
 """Seconds between two readings of the pin files."""
 _LOG_BYTES: Final = 64_000
@@ -70,11 +64,13 @@ class ServersScreen(ModalScreen[None]):
         """Yield the list of servers, and below it the details of the one under the cursor."""
         with Vertical(id="servers-box", classes="page-box") as box:
             box.border_title = "MCP servers"
+            box.border_subtitle = hint_content(
+                self.app, "{servers.approve=a} Approve changes   {servers.log=l} Log   {servers.close=escape} Close"
+            )
             yield OptionList(id="servers-list")
             with VerticalScroll(id="servers-about"):
                 yield Static(id="servers-waiting")
                 yield Static(id="servers-told")
-            yield PageHints(_HINTS)
 
     async def on_mount(self) -> None:
         """Read the files in a thread, at once and then every `_SECONDS`."""

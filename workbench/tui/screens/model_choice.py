@@ -17,17 +17,11 @@ from textual.widgets.option_list import Option
 from workbench.client.threads import in_daemon
 from workbench.engine.model_test import ModelTest
 from workbench.text import counted, visible
-from workbench.tui.key_names import NamedHint
 from workbench.tui.settings.model_offers import SAVED, ModelOffer, as_typed, matching
 from workbench.tui.settings.providers import Way
 from workbench.tui.widgets.dock import DockedPanel, show_hints
 from workbench.tui.widgets.strips import css_beside
 
-_HINTS: Final[tuple[NamedHint, ...]] = (
-    ("submit", "Use"),
-    ("models.test", "Test"),
-    ("models.close", "Keep the model"),
-)
 _HINT: Final = "Filter, or provider/model"
 _LISTING: Final = "● Asking providers and local servers for their models …"
 _NONE: Final = "No API key and no local server found: /setup adds one."
@@ -92,7 +86,7 @@ class ModelChoice(ModalScreen[ModelOffer | None]):
 
     def on_resize(self) -> None:
         """Show the keys that fit."""
-        show_hints(self, _HINTS)
+        show_hints(self, "Enter Use   {models.test=ctrl+t} Test   {models.close=escape} Keep the model")
 
     async def _find(self, find_ways: Callable[[], Sequence[Way]]) -> None:
         ways = await in_daemon(lambda: [way for way in find_ways() if way.is_ready])

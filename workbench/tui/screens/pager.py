@@ -13,8 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from workbench.protocol.commands import Command, RestoreCopy
-from workbench.tui.key_names import bound_keys
-from workbench.tui.widgets.key_hints import KeyHints
+from workbench.tui.widgets.key_hints import KeyHints, bound_keys
 from workbench.tui.widgets.strips import css_beside
 from workbench.tui.widgets.text_lines import IllustratedLines, TextLines
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from rich.cells import cell_len
 from textual import on
@@ -19,7 +19,6 @@ from textual.widgets.option_list import Option
 from workbench.client.threads import in_daemon
 from workbench.session.file_search import FileIndex
 from workbench.text import visible
-from workbench.tui.key_names import NamedHint
 from workbench.tui.palette_entries import (
     PaletteEntry,
     PastSession,
@@ -32,11 +31,6 @@ from workbench.tui.widgets.dock import SIDES, DockedPanel, show_hints
 from workbench.tui.widgets.strips import css_beside
 from workbench.view.prompt.completion import match_offsets
 
-_HINTS: Final[tuple[NamedHint, ...]] = (
-    ("palette.previous palette.next", "Choose"),
-    ("submit", "Open"),
-    ("palette.close", "Close"),
-)
 _MOST = 200
 _NAMES = 20
 """Columns for the name of an entry; a longer name takes more."""
@@ -164,7 +158,8 @@ class PaletteScreen(ModalScreen[PaletteEntry | None]):
         rows.clear_options()
         rows.add_options(Option(_row(entry, query, width)) for entry in self._matches)
         rows.highlighted = min(at, len(self._matches) - 1) if self._matches else None
-        show_hints(self, _HINTS, "" if self._matches else "No match")
+        keys = "↑↓ Choose   Enter Open   {palette.close=escape} Close"
+        show_hints(self, keys, "" if self._matches else "No match")
 
     def _width(self) -> int:
         """Return the width of a row in columns: the panel without its bar, margins and scrollbar."""

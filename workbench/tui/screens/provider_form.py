@@ -19,20 +19,16 @@ from textual.widgets import Input, OptionList, Static
 from workbench.llm.key_store import Storage
 from workbench.secrets.pasted_keys import split_key
 from workbench.text import counted, visible
-from workbench.tui.key_names import NamedHint, named_hints
+from workbench.tui.key_names import hint_content
 from workbench.tui.settings.providers import Way
 from workbench.tui.widgets.key_field import KeyField, StorageField
-from workbench.tui.widgets.key_hints import hints_line
 from workbench.tui.widgets.strips import entitle
 
 _MOST_NAMES: Final = 200
 _MOVED: Final = "● That looked like an API key: it is in the field for keys now, and was shown nowhere."
-_LAST_HINTS: Final[tuple[NamedHint, ...]] = (("next-field", "Next field"), ("setup.close", "Back"))
-_HINTS: Final[tuple[NamedHint, ...]] = (("submit", "Test and start"), *_LAST_HINTS)
-_HINTS_AFTER_FAILURE: Final[tuple[NamedHint, ...]] = (
-    ("submit", "Start anyway"),
-    ("setup.test", "Test again"),
-    *_LAST_HINTS,
+_KEYS: Final = "Enter Test and start   Tab Next field   {setup.close=escape} Back"
+_KEYS_AFTER_FAILURE: Final = (
+    "Enter Start anyway   {setup.test=ctrl+t} Test again   Tab Next field   {setup.close=escape} Back"
 )
 
 
@@ -102,6 +98,7 @@ class ProviderForm(Vertical):
         """The key, possibly empty, that the note says was rejected; None if it says something else."""
         self._failed: tuple[Way, str] | None = None
         """The contents of the fields whose test failed, with which Enter starts anyway."""
+        self.border_subtitle = hint_content(self.app, _KEYS)
 
     def compose(self) -> ComposeResult:
         """Yield the fields, the names of models, and the outcome."""
@@ -120,10 +117,6 @@ class ProviderForm(Vertical):
         names.can_focus = False
         yield names
         yield Static(id="form-note")
-
-    def on_mount(self) -> None:
-        """Show the keys in the last line of the box."""
-        self._show_keys()
 
     @property
     def way(self) -> Way:
@@ -202,8 +195,7 @@ class ProviderForm(Vertical):
 
     def _show_keys(self) -> None:
         has_failed = self._failed is not None and self._failed == (self.way, self.key)
-        hints = named_hints(self.screen, _HINTS_AFTER_FAILURE if has_failed else _HINTS)
-        entitle(self, hints_line(hints), as_subtitle=True)
+        entitle(self, hint_content(self.app, _KEYS_AFTER_FAILURE if has_failed else _KEYS), as_subtitle=True)
 
     def show_note(self, line: str) -> None:
         """Show an outcome."""

@@ -14,7 +14,6 @@ from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.protocol.events import FileDelta
 from workbench.text import counted, visible
-from workbench.tui.key_names import NamedHint
 from workbench.tui.screens.compared import ComparedScreen
 from workbench.tui.screens.pager import PagerScreen
 from workbench.view.formatting.race import attempt_lines, ranking_page
@@ -22,12 +21,9 @@ from workbench.view.race import RaceComparison, attempt_name, attempt_scope, com
 from workbench.view.review.review import Review, Scope
 from workbench.view.wrapping import Line
 
-_HINTS: Final[tuple[NamedHint, ...]] = (
-    ("list.up list.down", "Move"),
-    ("list.open", "Diff"),
-    ("compare.other", "Next attempt"),
-    ("race.output", "Check output"),
-    ("compare.close", "Close"),
+_KEYS: Final = (
+    "↑↓ Move   Enter Diff   {compare.other=tab} Next attempt   {race.output=o} Check output"
+    "   {compare.close=escape} Close"
 )
 _SHARE: Final = 3
 """The ranking gets one of this many parts of the screen's height."""
@@ -78,13 +74,9 @@ class RaceScreen(ComparedScreen[RaceComparison]):
         own, *others = scopes if order else (None,)
         return [] if own is None else [own, *(each for each in others if each is not None)]
 
-    def heading(self, compared: RaceComparison) -> str:
-        """Return the title of the page."""
-        return f"Race · {counted(len(compared.attempts), 'attempt')}"
-
-    def hints(self) -> Sequence[NamedHint]:
-        """Return the key hints."""
-        return _HINTS
+    def frame(self, compared: RaceComparison) -> tuple[str, str]:
+        """Return the title and the key hints."""
+        return f"Race · {counted(len(compared.attempts), 'attempt')}", _KEYS
 
     def action_output(self) -> None:
         """Show what the check of the chosen attempt printed, or its setup."""

@@ -18,10 +18,9 @@ from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.protocol.rewind import RewindScope
 from workbench.text import counted, visible
-from workbench.tui.key_names import NamedHint
+from workbench.tui.key_names import hint_content
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.widgets.dock import DockedPanel, show_hints
-from workbench.tui.widgets.key_hints import PageHints
 from workbench.tui.widgets.line_list import LineList
 from workbench.tui.widgets.strips import css_beside
 from workbench.view import clock
@@ -37,13 +36,15 @@ from workbench.view.rewind import (
 from workbench.view.state import FileState
 from workbench.view.wrapping import Line, Piece
 
-_HINTS: Final[tuple[NamedHint, ...]] = (
-    ("rewind.up rewind.down", "Move"),
-    ("submit", "Preview"),
-    ("rewind.close", "Close"),
+_KEYS: Final = "↑↓ Move   Enter Preview   {rewind.close=escape} Close"
+_PREVIEW_KEYS: Final = (
+    "{preview.rewind=enter} %s   {preview.conversation=c} Conversation only   {preview.files=f} Files only   "
+    "{preview.fork=n} New session   {preview.diff=d} Diff   {preview.back=escape} Back"
 )
-_NARROW: Final = 110
-"""Screens with fewer columns show shorter hints."""
+_NARROW_KEYS: Final = (
+    "{preview.rewind=enter} Rewind   {preview.conversation=c} Conversation   {preview.files=f} Files   "
+    "{preview.fork=n} New   {preview.diff=d} Diff   {preview.back=escape} Back"
+)
 _SCOPES: Final[tuple[RewindScope, ...]] = ("both", "conversation", "files")
 _BOTH: Final = {"both": "Rewind both", "conversation": "Rewind conversation", "files": "Rewind files"}
 
@@ -107,9 +108,9 @@ class RewindScreen(ModalScreen[CheckpointRow | None]):
         """Yield the filter and the rows."""
         with Vertical(id="rewind-box", classes="page-box") as box:
             box.border_title = "Rewind"
+            box.border_subtitle = hint_content(self.app, _KEYS)
             yield Input(placeholder="Filter by text or file", id="rewind-filter", compact=True)
             yield self._lines
-            yield PageHints(_HINTS)
 
     def on_mount(self) -> None:
         """Read the checkpoints in a thread."""
@@ -247,31 +248,21 @@ class RewindPreviewScreen(ModalScreen[RewindChoice | None]):
 
     def on_resize(self) -> None:
         """Show the keys that fit."""
-        self._show_keys()
+        keys = _PREVIEW_KEYS % _BOTH[self._preview.row.scope]
+        keys = keys if self.size.width >= 100 else _NARROW_KEYS
+        show_hints(self, keys)
 
     def update(self) -> None:
         """Show the preview as it is now."""
         if self.is_attached:
             self._lines.update()
             self.query_one("#preview-facts", Static).update(Content("\n".join(self._preview.facts())))
+            has_conflict = any(row.is_conflict for row in self._preview.rows) or bool(self._preview.overwrites)
+            note = "{preview.overwrite=space} Use the earlier version of a file that you changed, or keep yours"
+            content = Content(visible(self._refusal, lines=False)) if self._refusal else hint_content(self.app, note)
             line = self.query_one("#preview-note", Static)
-            line.display = bool(self._refusal)
-            line.update(Content(visible(self._refusal, lines=False)))
-            self._show_keys()
-
-    def _show_keys(self) -> None:
-        is_narrow = self.size.width < _NARROW
-        has_conflict = any(row.is_conflict for row in self._preview.rows) or bool(self._preview.overwrites)
-        hints: tuple[NamedHint, ...] = (
-            ("preview.rewind", "Rewind" if is_narrow else _BOTH[self._preview.row.scope]),
-            *((("preview.overwrite", "Switch" if is_narrow else "Overwrite or keep"),) if has_conflict else ()),
-            ("preview.conversation", "Conversation" if is_narrow else "Conversation only"),
-            ("preview.files", "Files" if is_narrow else "Files only"),
-            ("preview.fork", "New" if is_narrow else "New session"),
-            ("preview.diff", "Diff"),
-            ("preview.back", "Back"),
-        )
-        show_hints(self, hints)
+            line.display = bool(self._refusal) or has_conflict
+            line.update(content)
 
     def refuse(self, reason: str) -> None:
         """Show why the engine has no preview, or no reason any more."""

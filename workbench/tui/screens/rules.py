@@ -26,8 +26,7 @@ from workbench.rules.rule import Rule, RuleError, parse_rule
 from workbench.rules.rule_files import add_rule, checked, drop_rule
 from workbench.rules.rule_set import RuleSet
 from workbench.text import counted, visible
-from workbench.tui.key_names import NamedHint, key_of
-from workbench.tui.widgets.key_hints import PageHints
+from workbench.tui.key_names import key_of, page_hints
 from workbench.tui.widgets.rule_dry_run import RuleDryRun
 from workbench.tui.widgets.strips import css_beside, with_risk_color
 from workbench.view.approval.quiet_time import Confirmation
@@ -48,8 +47,13 @@ _LOW: Final = 36
 """Terminals with fewer rows show at most four rules at once while another one is tried."""
 _LOWEST: Final = 24
 """Terminals with fewer rows show none then."""
-_LIST_HINTS: Final[tuple[NamedHint, ...]] = (("move", "Move"), ("next-field", "Try a rule"))
-_DELETE_HINT: Final[NamedHint] = ("rules.delete", "Delete")
+_CLOSE: Final = "{rules.close=escape} Close"
+_HINTS: Final = {
+    "rules-list": f"↑↓ Move   Tab Try a rule   {{rules.delete=d}} Delete   {_CLOSE}",
+    "rules-new": f"Enter Try   Tab Rules   {_CLOSE}",
+    "rules-scopes": "↑↓ Where   Enter Save   {rules.close=escape} Back",
+}
+"""The keys of the screen, by the widget that has the focus."""
 
 
 class RulesScreen(ModalScreen[None]):
@@ -87,7 +91,6 @@ class RulesScreen(ModalScreen[None]):
             scopes = OptionList(*(Option(Content(f"Save it {label}")) for _, label in _SCOPES), id="rules-scopes")
             scopes.display = False
             yield scopes
-            yield PageHints(self._hints)
 
     async def on_mount(self) -> None:
         """Read the rule files in a thread, then focus the rules or, if there are none, the input line."""
@@ -97,22 +100,22 @@ class RulesScreen(ModalScreen[None]):
         (self.query_one("#rules-list") if self._rules else self.query_one(Input)).focus()
 
     def on_resize(self) -> None:
-        """Adapt the list to the size."""
+        """Adapt the list and the key hints to the size."""
         self.set_class(self.size.height < _LOW, "-low")
         self._show_list()
+        self._show_keys()
 
-    def _hints(self) -> Sequence[NamedHint]:
-        """Return the hints of the widget that has the focus."""
-        is_trial = self._tried is not None
-        close = ("rules.close", "Back" if is_trial else "Close")
-        match self.focused and self.focused.id:
-            case "rules-list":
-                return (*_LIST_HINTS, *(() if is_trial else (_DELETE_HINT,)), close)
-            case "rules-new":
-                return (("submit", "Try"), *((("next-field", "Rules"),) if self._rules else ()), close)
-            case "rules-scopes":
-                return (("move", "Where"), ("submit", "Save"), close)
-        return (close,)
+    def on_descendant_focus(self) -> None:
+        """Show the keys of the widget that has the focus now."""
+        self._show_keys()
+
+    def _show_keys(self) -> None:
+        hints = _HINTS.get((self.focused and self.focused.id) or "", _CLOSE)
+        if not self._rules:
+            hints = hints.replace("   Tab Rules", "")
+        if self._tried is not None:
+            hints = hints.replace("   {rules.delete=d} Delete", "").replace(" Close", " Back")
+        self.query_one("#rules-box").border_subtitle = page_hints(self.app, hints, self.size.width)
 
     def _show_list(self) -> None:
         """Show the rules, if there are any and, while one is tried, the terminal has room for them."""

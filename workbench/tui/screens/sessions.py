@@ -23,9 +23,8 @@ from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.session.storage.session_list import SearchMatch
 from workbench.text import visible
-from workbench.tui.key_names import NamedHint, key_of
+from workbench.tui.key_names import key_of, page_hints
 from workbench.tui.widgets.grouped_list import GroupedList
-from workbench.tui.widgets.key_hints import PageHints
 from workbench.tui.widgets.strips import css_beside
 from workbench.view import clock
 from workbench.view.approval.quiet_time import Confirmation
@@ -107,16 +106,15 @@ _PLACEHOLDERS: Final = {
     "export": "File: .md .html .jsonl .svg .cast",
 }
 """The placeholder of the input line, by what the line is used for."""
-_SUBMIT_WORDS: Final = {"rename": "Save the title", "export": "Write the file"}
-"""What Enter does in the input line, by what the line is used for; otherwise it goes to the rows."""
-_HINTS: Final[tuple[NamedHint, ...]] = (
-    ("list.open", "Open"),
-    ("sessions.new", "New"),
-    ("sessions.filter", "Filter"),
-    ("sessions.search", "Search"),
-    ("sessions.rename", "Rename"),
-    ("sessions.export", "Export"),
-    ("sessions.delete", "Delete"),
+_SUBMIT_HINTS: Final = {
+    "rename": "Enter Save the title   {sessions.close=escape} Cancel",
+    "export": "Enter Write the file   {sessions.close=escape} Cancel",
+}
+_FIND_HINTS: Final = "Enter Go to the list   {sessions.close=escape} Cancel"
+_KEYS: Final = (
+    "Enter Open   {sessions.new=n} New   {sessions.filter=slash} Filter   {sessions.search=s} Search   "
+    "{sessions.rename=r} Rename   {sessions.export=x} Export   {sessions.delete=d} Delete   "
+    "{sessions.close=escape} %s"
 )
 
 
@@ -257,7 +255,7 @@ class SessionActions:
     def refusal(self, kind: str) -> str:
         """Return why the session under the cursor cannot be renamed or exported; empty if it can."""
         row = self._rows.current
-        if kind not in _SUBMIT_WORDS:
+        if kind not in _SUBMIT_HINTS:
             return ""
         if row is None:
             return "No session selected"
@@ -344,7 +342,6 @@ class SessionsScreen(ModalScreen[str | None]):
             yield Input(id="sessions-line", select_on_focus=False)
             yield self._rows
             yield self._note.line
-            yield PageHints(self._hints)
 
     def on_mount(self) -> None:
         """Start reading the sessions in a thread, and begin the search that the screen was opened with."""
@@ -356,12 +353,20 @@ class SessionsScreen(ModalScreen[str | None]):
             self.action_ask("search")
             self.query_one(Input).value = self._initial_search
 
-    def _hints(self) -> Sequence[NamedHint]:
-        """Return the hints of the input line, where letters are text, or of the rows."""
-        if isinstance(self.focused, Input):
-            words = _SUBMIT_WORDS.get(self._line_kind, "Go to the list")
-            return (("submit", words), ("sessions.close", "Cancel"))
-        return (*_HINTS, ("sessions.close", "Clear" if self._query.text else "Close"))
+    def on_resize(self) -> None:
+        """Show the keys that fit."""
+        self._show_keys()
+
+    def on_descendant_focus(self) -> None:
+        """Show the keys of the input line, where letters are text, or of the rows."""
+        self._show_keys()
+
+    def _show_keys(self) -> None:
+        is_writing = isinstance(self.focused, Input)
+        hints = _SUBMIT_HINTS.get(self._line_kind, _FIND_HINTS)
+        if not is_writing:
+            hints = _KEYS % ("Clear" if self._query.text else "Close")
+        self.query_one("#sessions-box").border_subtitle = page_hints(self.app, hints, self.size.width)
 
     def on_unmount(self) -> None:
         """Stop the threads."""
@@ -404,7 +409,7 @@ class SessionsScreen(ModalScreen[str | None]):
     @on(Input.Changed)
     def on_typed(self, event: Input.Changed) -> None:
         """Filter or search by the text of the input line as it is typed."""
-        if self._line_kind not in _SUBMIT_WORDS:
+        if self._line_kind not in _SUBMIT_HINTS:
             self._find(self._line_kind, event.value)
 
     def _find(self, kind: str, text: str) -> None:
@@ -419,7 +424,7 @@ class SessionsScreen(ModalScreen[str | None]):
         event.stop()
         kind, row = self._line_kind, self._rows.current
         self.action_rows()
-        if row is not None and kind in _SUBMIT_WORDS:
+        if row is not None and kind in _SUBMIT_HINTS:
             run = self._actions.rename if kind == "rename" else self._actions.export
             self.run_worker(run(row, event.value.strip()))
 
@@ -451,7 +456,7 @@ class SessionsScreen(ModalScreen[str | None]):
     def action_rows(self) -> None:
         """Go from the input line to the rows; the input line stays visible while it filters the rows."""
         line = self.query_one(Input)
-        if self._line_kind in _SUBMIT_WORDS:
+        if self._line_kind in _SUBMIT_HINTS:
             self._line_kind = self._query.kind
             with self.prevent(Input.Changed):
                 line.value = self._query.text
@@ -466,7 +471,7 @@ class SessionsScreen(ModalScreen[str | None]):
     def action_leave(self) -> None:
         """Close the input line or, if it is not open, the filter or, if there is none, the screen."""
         is_writing = isinstance(self.focused, Input)
-        if is_writing and self._line_kind in _SUBMIT_WORDS:
+        if is_writing and self._line_kind in _SUBMIT_HINTS:
             self.action_rows()
         elif is_writing or self._query.text:
             self._find("filter", "")
@@ -476,7 +481,7 @@ class SessionsScreen(ModalScreen[str | None]):
 
     def refresh_rows(self) -> None:
         """Show the sessions that match, and their number in the border."""
-        self.query_one(PageHints).update()
+        self._show_keys()
         query, rows = self._query, self._query.rows()
         is_working = query.is_searching or query.is_reading
         empty = "No sessions yet" if not query.text else "No match"

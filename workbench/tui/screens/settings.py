@@ -20,7 +20,7 @@ from textual.widgets.option_list import Option
 from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.text import counted, visible
-from workbench.tui.key_names import NamedHint, key_of
+from workbench.tui.key_names import key_of, page_hints
 from workbench.tui.problems import Problems
 from workbench.tui.settings.entries import (
     SettingEntry,
@@ -36,7 +36,6 @@ from workbench.tui.settings.settings_model import SettingsModel
 from workbench.tui.themes import theme_order
 from workbench.tui.widgets.dock import DockedPanel, show_hints
 from workbench.tui.widgets.grouped_list import GroupedList
-from workbench.tui.widgets.key_hints import PageHints
 from workbench.tui.widgets.strips import as_content, css_beside
 from workbench.view.approval.quiet_time import Confirmation
 from workbench.view.formatting.timeline_rows import from_home
@@ -95,7 +94,8 @@ class SettingList(GroupedList):
         self.post_message(self.Moved())
 
 
-_FILTER_HINTS: Final[tuple[NamedHint, ...]] = (("submit", "Go to the list"), ("settings.close", "Clear"))
+_KEYS: Final = "Enter Change   {settings.filter=slash} Filter   %s Reset to default   {settings.close=escape} %s"
+_FILTER_KEYS: Final = "Enter Go to the list   {settings.close=escape} Clear"
 
 
 class SettingsScreen(ModalScreen[None]):
@@ -141,25 +141,25 @@ class SettingsScreen(ModalScreen[None]):
             yield line
             yield SettingList(id="settings-list")
             yield Static(id="settings-about")
-            yield PageHints(self._hints)
 
     def on_mount(self) -> None:
         """Load the rows in the background."""
         self.set_focus(self.query_one(SettingList))
         self.run_worker(self._load())
 
-    def _hints(self) -> Sequence[NamedHint]:
-        """Return the hints of the filter, where letters are text, or of the rows."""
+    def on_resize(self) -> None:
+        """Show the keys that fit."""
+        self._show_keys()
+
+    def on_descendant_focus(self) -> None:
+        """Show the keys of the filter, where letters are text, or of the rows."""
+        self._show_keys()
+
+    def _show_keys(self) -> None:
         line = self.query_one(Input)
-        if line.has_focus:
-            return _FILTER_HINTS
-        return (
-            ("list.open", "Change"),
-            ("settings.filter", "Filter"),
-            ("settings.usual", "Reset to default"),
-            *((("problems", "Problems"),) if self.query_one("#settings-wrong").display else ()),
-            ("settings.close", "Clear" if line.value else "Close"),
-        )
+        reset = key_of(self.app, "settings.usual", "u")
+        hints = _FILTER_KEYS if line.has_focus else _KEYS % (reset, "Clear" if line.value else "Close")
+        self.query_one("#settings-box").border_subtitle = page_hints(self.app, hints, self.size.width)
 
     async def _load(self) -> None:
         themes = theme_order(self.app.available_themes)
@@ -178,12 +178,13 @@ class SettingsScreen(ModalScreen[None]):
         if isinstance(problems, Problems):
             problems.replace("settings", self._settings_model.problems)
         count = len(problems.lines if isinstance(problems, Problems) else self._settings_model.problems)
+        key = key_of(self.app, "problems", "f10")
         line = self.query_one("#settings-wrong", Static)
-        line.update(Content(f"! {counted(count, 'invalid setting')} (ignored)"))
+        line.update(Content(f"! {counted(count, 'invalid setting')} (ignored)   {key} Details"))
         line.display = bool(count)
 
     def _show(self) -> None:
-        self.query_one(PageHints).update()
+        self._show_keys()
         query = self.query_one(Input).value
         rows = fitting(self._rows, query)
         self.query_one(SettingList).show(rows, first_named(rows, query))
@@ -361,8 +362,8 @@ class SettingEdit(ModalScreen[str | None]):
 
     def on_resize(self) -> None:
         """Show the keys that fit."""
-        move: tuple[NamedHint, ...] = (("move", "Move"),) if self._entry.choices else ()
-        show_hints(self, (*move, ("submit", "Save"), ("setting.close", "Cancel")))
+        move = "↑↓ Move   " if self._entry.choices else ""
+        show_hints(self, f"{move}Enter Save   {{setting.close=escape}} Cancel")
 
     @on(Input.Changed)
     def on_typed(self, event: Input.Changed) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -14,15 +14,10 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from workbench.text import visible
-from workbench.tui.key_names import NamedHint
 from workbench.tui.widgets.dock import DockedPanel, show_hints
 from workbench.tui.widgets.strips import css_beside
 
-_HINTS: Final[tuple[NamedHint, ...]] = (
-    ("submit", "Use for this run"),
-    ("themes.save", "Save as default"),
-    ("themes.close", "Restore"),
-)
+_KEYS = "Enter Use for this run   {themes.save=s} Save as default   {themes.close=escape} Restore"
 
 
 class ThemeChoice(ModalScreen[str | None]):
@@ -57,7 +52,7 @@ class ThemeChoice(ModalScreen[str | None]):
 
     def on_resize(self) -> None:
         """Show the keys that fit."""
-        show_hints(self, _HINTS)
+        show_hints(self, _KEYS)
 
     @on(OptionList.OptionHighlighted)
     def on_looked_at(self, looked: OptionList.OptionHighlighted) -> None:

@@ -12,14 +12,14 @@ from textual.widgets import Input
 
 from workbench.client.read_only_client import ReadOnlyClient
 from workbench.tui.focus import focus_now
-from workbench.tui.key_names import bound_keys, key_of
+from workbench.tui.key_names import key_of
 from workbench.tui.messages import ActionChosen, PastRequested, StateChanged
 from workbench.tui.open_screens import open_action
 from workbench.tui.screens.main.session_screen import SessionScreen
 from workbench.tui.screens.main.session_view import SessionView
 from workbench.tui.screens.time_files import PastFiles
 from workbench.tui.screens.time_scrubber import PresentActions, Scrubber
-from workbench.tui.widgets.key_hints import KeyHints, search_hints
+from workbench.tui.widgets.key_hints import KeyHints, bound_keys
 from workbench.tui.widgets.status_line import StatusLine
 from workbench.view.review.review import Review
 from workbench.view.state import Changed, SessionState
@@ -29,10 +29,8 @@ if TYPE_CHECKING:
     from workbench.view.app_session import AppSession
     from workbench.view.moments import Moments
 
-_MATCH: Final = ("find.next", "find.previous")
 _HINTS: Final = (
     (("time.now",), "Return to now"),
-    (_MATCH, "Match"),
     (("time.back", "time.forward"), "Event"),
     (("time.message-before", "time.message-after"), "Message"),
     (("time.rewind",), "Rewind here"),
@@ -118,10 +116,8 @@ class TimeScreen(SessionScreen):
 
     def _show_keys(self) -> None:
         keys = {name.replace("timeline.", "time."): key for name, key in bound_keys(self).items()}
-        hints = [hint for hint in _HINTS if hint[0] != _MATCH or self.view.search.words]
         self._hints.show(
-            search_hints(self)
-            or [(" ".join(keys[name] for name in names), words) for names, words in hints if keys.keys() >= {*names}]
+            (" ".join(keys[name] for name in names), words) for names, words in _HINTS if keys.keys() >= {*names}
         )
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

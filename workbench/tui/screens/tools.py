@@ -17,15 +17,13 @@ from textual.widgets.option_list import Option
 from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.text import visible
-from workbench.tui.key_names import NamedHint
-from workbench.tui.widgets.key_hints import PageHints
+from workbench.tui.key_names import page_hints, with_keys
 from workbench.tui.widgets.strips import as_content, css_beside
 from workbench.view.tools import ToolRow, about_tool, by_origin, counted_tools, name_width, tool_line, why_no_switch
 
-_MOVE_HINT: Final[NamedHint] = ("move", "Choose")
-_SWITCH_HINT: Final[NamedHint] = ("tools.switch", "On or off")
-_CLOSE_HINT: Final[NamedHint] = ("tools.close", "Close")
-_CHANGES: Final = "Can be switched on or off for new sessions; [tools] in your settings has more"
+_SWITCH: Final = "   {tools.switch=space} On or off"
+_KEYS: Final = "↑↓ Choose%s   {tools.close=escape} Close"
+_CHANGES: Final = "{tools.switch=space} switches it on or off for new sessions; [tools] in your settings has more"
 
 
 class ToolsScreen(ModalScreen[None]):
@@ -51,10 +49,10 @@ class ToolsScreen(ModalScreen[None]):
         """Yield the list, and below it the details of the tool under the cursor."""
         with Vertical(id="tools-box", classes="page-box") as box:
             box.border_title = "Tools"
+            box.border_subtitle = page_hints(self.app, _KEYS % "", self.size.width)
             yield OptionList(id="tools-list")
             with VerticalScroll(id="tools-about"):
                 yield Static("looking …", id="tools-told")
-            yield PageHints(self._hints)
 
     def on_mount(self) -> None:
         """Start reading the tools in a thread."""
@@ -92,26 +90,19 @@ class ToolsScreen(ModalScreen[None]):
     def on_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """Show the details of the tool under the cursor."""
         row = self._rows[event.option_index]
-        self.query_one(PageHints).update()
+        self.query_one("#tools-box").border_subtitle = page_hints(
+            self.app, _KEYS % (_SWITCH if row is not None and row.has_switch else ""), self.size.width
+        )
         if row is not None:
             details = as_content(about_tool(row))
-            words = _CHANGES if row.has_switch else why_no_switch(row)
+            words = with_keys(self.app, _CHANGES) if row.has_switch else why_no_switch(row)
             note = Content.styled(visible(words, lines=False), "$dim")
             self.query_one("#tools-told", Static).update(Content("\n").join([details, Content(""), note]))
             self.query_one("#tools-about").scroll_home(animate=False)
 
-    @property
-    def _current(self) -> ToolRow | None:
-        return self._rows[self._list.highlighted or 0] if self._rows else None
-
-    def _hints(self) -> Sequence[NamedHint]:
-        row = self._current
-        switch = (_SWITCH_HINT,) if row is not None and row.has_switch else ()
-        return (_MOVE_HINT, *switch, _CLOSE_HINT)
-
     async def action_switch(self) -> None:
         """Switch the tool under the cursor on or off for new sessions."""
-        row = self._current
+        row = self._rows[self._list.highlighted or 0] if self._rows else None
         if row is None or self._switch is None:
             return
         if not row.has_switch:

@@ -15,7 +15,6 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from workbench.text import visible_path
-from workbench.tui.key_names import NamedHint
 from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.screens.question_base import QuestionScreen
 from workbench.tui.widgets.dock import SIDES, DockedPanel, show_hints
@@ -26,8 +25,7 @@ _MOST: Final = 8
 _GAP: Final = 2
 _QUIET: Final = "Enter (ready in 0.5s)"
 _TYPED: Final = "Your text is in the prompt"
-_HINTS: Final[tuple[NamedHint, ...]] = (("move", "Move"), ("submit", "Choose"), ("trust.no", "No"))
-_HINTS_AFTER_TEXT: Final[tuple[NamedHint, ...]] = (("move", "Choose an answer"), ("trust.no", "No"))
+_KEYS_AFTER_TEXT: Final = "↑↓ Choose an answer   {trust.no=escape} No"
 _MOVES: Final = frozenset({"up", "down", "home", "end", "pageup", "pagedown"})
 _CHOICES: Final = (
     "No: ignore them in this session",
@@ -79,11 +77,12 @@ class TrustScreen(QuestionScreen[bool]):
 
     def show_keys(self) -> None:
         """Show the active keys."""
+        keys = "↑↓ Move   Enter Choose   {trust.no=escape} No"
         is_armed = self.quiet.check()
         if self._has_typed:
-            show_hints(self, _HINTS_AFTER_TEXT, _TYPED)
+            show_hints(self, _KEYS_AFTER_TEXT, _TYPED)
         else:
-            show_hints(self, *((_HINTS,) if is_armed else ((), _QUIET)))
+            show_hints(self, *((keys,) if is_armed else ("", _QUIET)))
 
     def no_answer(self) -> bool:
         """Return False: the directory is not trusted."""

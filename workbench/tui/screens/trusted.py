@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from rich.cells import cell_len
 from textual import events, on
@@ -25,15 +25,13 @@ from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.text import visible
 from workbench.tools.trust import revoke
-from workbench.tui.key_names import NamedHint, key_of
-from workbench.tui.widgets.key_hints import PageHints
+from workbench.tui.key_names import hint_content, key_of
 from workbench.tui.widgets.strips import css_beside
 from workbench.view.approval.quiet_time import Confirmation
 from workbench.view.approval.trust_list import TrustRow, trust_rows
 from workbench.view.formatting.timeline_rows import from_home
 from workbench.view.wrapping import clip, pad
 
-_HINTS: Final[tuple[NamedHint, ...]] = (("move", "Move"), ("trusted.revoke", "Revoke"), ("trusted.close", "Close"))
 _NONE = "No directory is trusted. Opening one with tools, rules, MCP servers or sub-agents asks you first."
 _REVOKED = "Revoked. Sessions that are open keep what they loaded until they end."
 
@@ -59,9 +57,10 @@ class TrustedScreen(ModalScreen[None]):
         """Yield the list, and below it what the directory under the cursor contains."""
         with Vertical(id="trusted-box", classes="page-box") as box:
             box.border_title = "Trusted directories"
+            drop, close = key_of(self.app, "trusted.revoke", "d"), key_of(self.app, "trusted.close", "escape")
+            box.border_subtitle = hint_content(self.app, f"↑↓ Move   {drop} Revoke   {close} Close")
             yield OptionList(id="trusted-list")
             yield Static("reading …", id="trusted-note")
-            yield PageHints(_HINTS)
 
     async def on_mount(self) -> None:
         """Read the directories in a thread."""

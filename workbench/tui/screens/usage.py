@@ -4,7 +4,7 @@ sessions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import ClassVar, Final
 
@@ -21,17 +21,15 @@ from workbench.client.threads import in_daemon
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.protocol.commands import Command, DropOutput
-from workbench.tui.key_names import NamedHint
+from workbench.tui.key_names import hint_content, key_of
 from workbench.tui.messages import StateChanged
-from workbench.tui.widgets.key_hints import PageHints
 from workbench.tui.widgets.strips import as_content
 from workbench.view.state import SessionState
 from workbench.view.stats import SCOPES, Scope, Stats, read_usage
 from workbench.view.usage import UsageLimits, biggest_output, usage_page
 from workbench.view.wrapping import Line, Piece
 
-_HINTS: Final[tuple[NamedHint, ...]] = (("usage.scope", "Scope"), ("move", "Scroll"), ("usage.close", "Close"))
-_DROP_HINT: Final[NamedHint] = ("usage.drop", "Drop the biggest output")
+_KEYS: Final = "{usage.scope=tab} Scope   ↑↓ Scroll   {usage.close=escape} Close"
 
 
 class UsagePage(Static):
@@ -92,7 +90,6 @@ class UsageScreen(ModalScreen[None]):
         """Yield the page."""
         with VerticalScroll(id="usage-box", classes="page-box"):
             yield UsagePage()
-            yield PageHints(self._hints)
 
     def on_mount(self) -> None:
         """Start reading in a thread."""
@@ -111,7 +108,8 @@ class UsageScreen(ModalScreen[None]):
 
     def action_drop(self) -> None:
         """Drop the largest output from the model's context."""
-        if self._scope == "session" and (biggest := biggest_output(self._state)):
+        biggest = biggest_output(self._state)
+        if self._scope == "session" and biggest:
             self._send(DropOutput(action_id=biggest.action_id))
 
     @on(StateChanged)
@@ -146,15 +144,11 @@ class UsageScreen(ModalScreen[None]):
         box = self.query_one("#usage-box", VerticalScroll)
         names = [(f" {name} ", "bold reverse" if scope == self._scope else "$dim") for scope, name in SCOPES.items()]
         box.border_title = Content.assemble("Usage ", *names)
-        self.query_one(PageHints).update()
+        box.border_subtitle = hint_content(self.app, _KEYS)
         if self._stats is not None:
             self.query_one(UsagePage).show(partial(self._page, self._stats, self._scope))
 
-    def _hints(self) -> Sequence[NamedHint]:
-        can_drop = self._scope == "session" and biggest_output(self._state) is not None
-        return (*_HINTS[:-1], _DROP_HINT, _HINTS[-1]) if can_drop else _HINTS
-
     def _page(self, stats: Stats, scope: Scope, width: int) -> list[Line]:
-        settings = self._settings
-        limits = UsageLimits(settings.max_cost, settings.condense_percent, settings.max_observe)
+        settings, drop = self._settings, key_of(self.app, "usage.drop", "x")
+        limits = UsageLimits(settings.max_cost, settings.condense_percent, settings.max_observe, drop)
         return usage_page(stats, scope, self._state, width, limits)

@@ -21,9 +21,8 @@ from textual.widgets import Static
 from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.text import visible
-from workbench.tui.key_names import NamedHint, key_of
+from workbench.tui.key_names import hint_content, key_of
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
-from workbench.tui.widgets.key_hints import PageHints
 from workbench.tui.widgets.line_list import LineList
 from workbench.tui.widgets.strips import css_beside
 from workbench.view.approval.quiet_time import Confirmation
@@ -33,12 +32,8 @@ from workbench.view.review.review import Review
 from workbench.view.worktrees import Worktree, Worktrees
 from workbench.view.wrapping import Line
 
-_HINTS: Final[tuple[NamedHint, ...]] = (
-    ("list.up list.down", "Move"),
-    ("list.open", "Open"),
-    ("worktrees.merge", "Merge…"),
-    ("worktrees.remove", "Remove"),
-    ("worktrees.close", "Close"),
+_KEYS: Final = (
+    "↑↓ Move   Enter Open   {worktrees.merge=m} Merge…   {worktrees.remove=d} Remove   {worktrees.close=escape} Close"
 )
 _ALONE: Final = "No other worktree yet: /worktree NAME starts a session in its own directory and branch"
 
@@ -111,9 +106,9 @@ class WorktreesScreen(ModalScreen[Worktree]):
         """Yield the list, and below it what is known about the worktree under the cursor."""
         with Vertical(id="worktrees-box", classes="page-box") as box:
             box.border_title = "Worktrees"
+            box.border_subtitle = hint_content(self.app, _KEYS)
             yield self._list
             yield self._note
-            yield PageHints(_HINTS)
 
     def on_mount(self) -> None:
         """Read the worktrees in a thread."""

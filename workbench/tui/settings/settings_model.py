@@ -105,7 +105,7 @@ class SettingsModel:
             return CurrentValue("set, not shown" if self.settings.api_key else "not set", *self._source(entry))
         if is_profile(entry.path):
             name = entry.path[1] if entry.path != ADD else ""
-            return CurrentValue(name or "provider/model", "your file" if name else "", bool(name), is_masked=not name)
+            return CurrentValue(name or "Enter adds one", "your file" if name else "", bool(name), is_masked=not name)
         value = _at(_tables(self.settings), entry.path)
         text = "yes, with parameters" if isinstance(value, Mapping) else entry.show(value)
         safe, problem = _without_password(text), self._problem(entry)

@@ -159,7 +159,7 @@ class Conversation(FollowingScroll):
             self._unread = 0
         else:
             key = key_of(self.app, "scroll-end", "ctrl+end")
-            words = f"{self._unread} new · {key}" if self._unread else f"{key}: jump to latest"
+            words = f"{self._unread} new · {key}" if self._unread else f"{key} Jump to latest"
         hint = scroll_hint(words, "screen.ends(True)")
         if not hint.is_same(self.scroll_hint):
             self.scroll_hint = hint

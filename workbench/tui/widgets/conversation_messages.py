@@ -104,11 +104,12 @@ class MoreText(Static, can_focus=True):
         self.title = title
         self.text = text
 
-    def set_text(self, line: str, text: str) -> None:
+    def set_text(self, line: str, text: str, *, shows_key: bool = True) -> None:
         """Set the line and the text that it opens; an empty line hides it."""
         self.text = text
         self.display = bool(line)
-        update_content(self, Content(visible(line, lines=False)))
+        hint = f"   {key_of(self.app, 'conversation.open-text', 'enter')} Open" if shows_key else ""
+        update_content(self, Content(visible(f"{line}{hint}", lines=False)))
 
     def action_open(self) -> None:
         """Ask for the complete text to be shown."""
@@ -210,7 +211,7 @@ class AgentText(Copying, Vertical, SingleLayoutPass):
             self._reasoning = MoreText("Reasoning", "")
             self._add_part(self._reasoning, before=self._body)
         if self._reasoning is not None:
-            self._reasoning.set_text(line, item.reasoning)
+            self._reasoning.set_text(line, item.reasoning, shows_key=bool(item.text) or not item.streaming)
         is_open = item.unfolded and bool(item.reasoning.strip())
         if is_open and self._thoughts is None:
             self._thoughts = Static(classes="thoughts")

@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Static
 
-from workbench.tui.key_names import NamedHint, named_hints, spelled
+from workbench.tui.key_names import spelled, with_keys
 from workbench.tui.widgets.strips import css_beside, update_content
 from workbench.view.formatting.key_hints import KeyHint, fitting, gap_between
 
@@ -59,14 +59,14 @@ def hint_line(app: App[Any], hints: Sequence[KeyHint], width: int) -> Content:
     return Content(" " * gap_between(line, width)).join(map(_hint, line))
 
 
-def show_hints(screen: Screen[Any], names: Sequence[NamedHint], remark: str = "") -> None:
-    """Show a remark and the hints that fit in the last line of a docked panel.
+def show_hints(screen: Screen[Any], hints: str, remark: str = "") -> None:
+    """Show a remark and the hints that fit in the last line of a docked panel. `hints` are as for `with_keys`.
 
     The last hint, which is how the panel is closed, stays.
     """
-    hints = named_hints(screen, names)
+    parts = [hint.partition(" ") for hint in with_keys(screen.app, hints).split("   ") if hint]
     line = [KeyHint("", remark)] if remark else []
-    line += (KeyHint(key, words, (rank + 1) % len(hints)) for rank, (key, words) in enumerate(hints))
+    line += (KeyHint(key, words, (rank + 1) % len(parts)) for rank, (key, _, words) in enumerate(parts))
     update_content(screen.query_one("#keys", Static), hint_line(screen.app, line, screen.size.width - SIDES))
 
 

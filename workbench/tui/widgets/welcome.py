@@ -15,7 +15,6 @@ from rich.cells import cell_len
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.message import Message
 from textual.style import Style
 from textual.widget import Widget
 
@@ -23,7 +22,7 @@ from workbench.client.threads import in_daemon
 from workbench.config.modes import MODE_NAMES
 from workbench.config.settings import NO_MODEL
 from workbench.text import first_line, visible, visible_path
-from workbench.tui.key_names import key_of
+from workbench.tui.key_names import hint_content, key_of
 from workbench.tui.widgets.prompt import Prompt
 from workbench.view.formatting.timeline_rows import from_home
 from workbench.view.state import SessionState
@@ -51,9 +50,6 @@ class Welcome(Widget):
     prompt.
     """
 
-    class EntriesChanged(Message):
-        """Posted when there are entries, or when another number of them is visible."""
-
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "move(-1)", "Up", show=False, id="welcome.up"),
         Binding("down", "move(1)", "Down", show=False, id="welcome.down"),
@@ -73,7 +69,6 @@ class Welcome(Widget):
     def show(self, sent: Sequence[str], *, is_needed: bool) -> None:
         """Show the advice, or the messages in `sent` that are being sent; hide the widget if it is not needed."""
         self.display = is_needed
-        self.screen.set_class(is_needed, "-welcome")
         if is_needed:
             self._sent = tuple(sent)
             self.can_focus = bool(self._entries) and not sent
@@ -99,16 +94,6 @@ class Welcome(Widget):
         ]
         self.can_focus = bool(self._entries) and not self._sent
         self.refresh(layout=True)
-        self.post_message(self.EntriesChanged())
-
-    def on_resize(self) -> None:
-        """Report that another number of entries may be visible."""
-        self.post_message(self.EntriesChanged())
-
-    @property
-    def has_entries(self) -> bool:
-        """Whether there are entries to choose from on the screen."""
-        return self.can_focus and self.display and bool(self._visible_entries)
 
     def render(self) -> Content:
         """Return few enough lines for a small screen."""
@@ -168,7 +153,14 @@ class Welcome(Widget):
         lines = [Content.styled("What should we work on?", "bold $primary"), Content("")]
         lines += [Content.assemble((f"{name:<11}", "$dim"), value) for name, value in facts if value]
         lines += self._offers()
-        return lines
+        hints = Content("") if self.has_focus else hint_content(self.app, "   ".join(self._hints()))
+        return [*lines, Content(""), hints]
+
+    def _hints(self) -> list[str]:
+        """Return the keys that the last line of the screen does not show."""
+        has_last_line = not self.screen.has_class("-flat")
+        hints = [] if has_last_line else ["{send=enter} Send", "{mode=shift+tab} Mode", "{help=f1} Help"]
+        return [*hints, "Tab Examples"] if self._visible_entries else hints
 
     def _offers(self) -> list[Content]:
         lines: list[Content] = []

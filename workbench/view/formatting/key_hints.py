@@ -33,7 +33,7 @@ MOST_HINTS: Final = 8
 LAST_NEEDED: Final = 3
 """Hints up to this rank are shown with their short words rather than omitted."""
 WIDE_GAP: Final = 3
-NARROW_GAP: Final = 2
+_NARROW_GAP: Final = 2
 _LEAST_REASON: Final = 16
 """The fewest cells in which the start of a reason is worth showing."""
 
@@ -89,11 +89,11 @@ def _beside_reason(hints: Sequence[KeyHint], ranked: list[int], width: int) -> l
     return ranked
 
 
-def hints_width(hints: Collection[KeyHint], gap: int = NARROW_GAP) -> int:
+def hints_width(hints: Collection[KeyHint], gap: int = _NARROW_GAP) -> int:
     """Return the width of hints on one line with gaps of `gap` cells between them."""
     return sum(cell_len(hint.text) for hint in hints) + gap * (len(hints) - 1)
 
 
 def gap_between(hints: Collection[KeyHint], width: int) -> int:
     """Return the gap between hints on one line: wide if that fits."""
-    return WIDE_GAP if hints_width(hints, WIDE_GAP) <= width else NARROW_GAP
+    return WIDE_GAP if hints_width(hints, WIDE_GAP) <= width else _NARROW_GAP

@@ -122,23 +122,16 @@ def when(at: datetime, now: datetime) -> str:
 def _tail(row: SessionRow, width: int, now: datetime) -> Line:
     entry = row.entry
     state, style = session_state(entry, is_busy=row.is_busy or row.is_current)
-    columns: Line = []
+    tail = [Piece("  ")]
     if width >= _WITH_ACTIONS and not entry.damaged:
-        columns += [_column(counted(entry.actions, "action"), 13)]
+        tail += [Piece(pad(counted(entry.actions, "action"), 13, right=True), "dim")]
     if width >= _WITH_LINES:
-        columns += _changed_lines(row, is_close=width < _WITH_DAY)
+        tail += _changed_lines(row, is_close=width < _WITH_DAY)
     if width >= _WITH_COST:
-        columns += [_column("" if entry.damaged else "unknown" if entry.cost is None else f"${entry.cost:.2f}", 8)]
-    has_day = width >= _WITH_DAY
-    time = f"{entry.updated.astimezone():%H:%M}" if has_day else when(entry.updated, now)
-    time = pad(time, 5 if has_day else 10, right=True)
-    start = [Piece(" "), *columns] if columns else []
-    return [*start, Piece("  "), Piece(pad(state, 9), style), Piece(f"  {time}", "dim")]
-
-
-def _column(text: str, width: int, style: str = "dim") -> Piece:
-    """Return a text at the right end of a column of `width` cells, after a space that keeps it apart from others."""
-    return Piece(f" {pad(text, width, right=True)}", style)
+        cost = "" if entry.damaged else "unknown" if entry.cost is None else f"${entry.cost:.2f}"
+        tail += [Piece(pad(cost, 9, right=True), "dim"), Piece("  ")]
+    time = f"{entry.updated.astimezone():%H:%M}" if width >= _WITH_DAY else when(entry.updated, now)
+    return [*tail, Piece(pad(state, 9), style), Piece(pad(time, 7 if width >= _WITH_DAY else 12, right=True), "dim")]
 
 
 def _changed_lines(row: SessionRow, *, is_close: bool) -> Line:
@@ -146,9 +139,9 @@ def _changed_lines(row: SessionRow, *, is_close: bool) -> Line:
 
     If `is_close`, the columns are narrow, and thousands are shown as `k`.
     """
-    show, widths = (_short_count, (5, 5)) if is_close else (str, (7, 6))
+    show, widths = (_short_count, (5, 6)) if is_close else (str, (8, 7))
     added, removed = f"+{show(row.added)}" if row.added else "", f"−{show(row.removed)}" if row.removed else ""
-    return [_column(added, widths[0], "added"), _column(removed, widths[1], "removed")]
+    return [Piece(pad(added, widths[0], right=True), "added"), Piece(pad(removed, widths[1], right=True), "removed")]
 
 
 def _short_count(count: int) -> str:

@@ -63,7 +63,7 @@ def age_text(at: datetime, now: datetime) -> str:
 def gauge(seq: int, last: int, width: int) -> tuple[str, str]:
     """Return the filled and the empty part of a bar of `width` cells that shows how far into the session `seq` is."""
     filled = width if seq >= last else max(1, min(width - 1, round(width * seq / last)))
-    return "█" * filled, "─" * (width - filled)
+    return "■" * filled, "─" * (width - filled)
 
 
 def no_event_text(seq: int) -> str:

@@ -21,11 +21,10 @@ from workbench.batch.watched_run import AttemptStatus, RunView
 from workbench.client.threads import in_daemon
 from workbench.session.session_names import SUFFIX
 from workbench.text import visible
-from workbench.tui.key_names import NamedHint
+from workbench.tui.key_names import page_hints
 from workbench.tui.open_screens import open_text
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.screens.pager import PagerScreen
-from workbench.tui.widgets.key_hints import PageHints
 from workbench.tui.widgets.line_list import LineList
 from workbench.view import clock
 from workbench.view.batch_watch import OpenedAttempt, status_in
@@ -36,11 +35,7 @@ from workbench.view.wrapping import Line
 if TYPE_CHECKING:
     from workbench.view.state import FileState
 
-_HINTS: Final[tuple[NamedHint, ...]] = (
-    ("list.up list.down", "Move"),
-    ("list.open", "Open"),
-    ("attempts.close", "Close"),
-)
+_KEYS: Final = "↑↓ Move   Enter Open   {attempts.close=escape} Close"
 
 
 class AttemptList(LineList):
@@ -95,7 +90,10 @@ class AttemptsScreen(ModalScreen[None]):
             title = visible(f"{self._attempt.task.id} · {self._attempt.model}", lines=False)
             box.border_title = Content(title)
             yield self._list
-            yield PageHints(_HINTS)
+
+    def on_resize(self) -> None:
+        """Fit the keys to the width."""
+        self.query_one(".page-box").border_subtitle = page_hints(self.app, _KEYS, self.size.width)
 
     def follow(self, view: RunView) -> None:
         """Show the attempts as they are now."""

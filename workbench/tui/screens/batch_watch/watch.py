@@ -19,13 +19,12 @@ from workbench.batch.watched_run import AttemptStatus, RunView, TaskRow, Watched
 from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.text import counted, visible
-from workbench.tui.key_names import bound_keys
 from workbench.tui.messages import QuestionRang
 from workbench.tui.screens.batch_watch.attempts import AttemptPage, AttemptsScreen, follow_run
 from workbench.tui.screens.batch_watch.grid import WatchGrid
 from workbench.tui.screens.batch_watch.report import report_page
 from workbench.tui.textual_seam.screen import LowLatencyScreen
-from workbench.tui.widgets.key_hints import KeyHints
+from workbench.tui.widgets.key_hints import KeyHints, bound_keys
 from workbench.tui.widgets.strips import as_content, css_beside, update_content
 from workbench.view import clock
 from workbench.view.batch_watch import SORTS, OpenedAttempt, WatchPosition, status_in, visible_rows

@@ -46,7 +46,6 @@ from workbench.tui.widgets.message_queue import QueueList
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.status_line import StatusLine
 from workbench.tui.widgets.timeline import Timeline
-from workbench.tui.widgets.welcome import Welcome
 from workbench.view.app_session import AppSession
 from workbench.view.prompt.completion import mention_of
 from workbench.view.review.review import Review
@@ -138,7 +137,6 @@ class MainScreen(SessionScreen):
     @on(events.ScreenSuspend)
     @on(events.ScreenResume)
     @on(events.DescendantFocus)
-    @on(Welcome.EntriesChanged)
     def on_keys_changed(self) -> None:
         """Update the key hints after the next refresh, because other keys work now."""
         self.call_after_refresh(self.refresh_status)

@@ -20,6 +20,7 @@ from textual.widgets import Input, Static
 
 from workbench.client.threads import in_daemon
 from workbench.text import first_line
+from workbench.tui.key_names import hint_content
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.side_panels import SidePanels
 from workbench.tui.widgets.strips import css_beside
@@ -29,6 +30,8 @@ from workbench.view.state import Item, SessionState
 from workbench.view.wrapping import clip
 
 _MARK: Final = Style(reverse=True, bold=True)
+_CARD_KEYS: Final = "{find.next=n} Next   {find.previous=N} Previous   {conversation.open=enter} Open"
+_LINE_KEYS: Final = "↑↓ Move   {search.go=enter} Go   {search.end=escape} End"
 
 
 class HighlightFilter(LineFilter):
@@ -79,7 +82,7 @@ SEARCH_KEYS: Final[tuple[BindingType, ...]] = (
 """Bindings of the main screen for the search."""
 
 _WHERE_CHARACTERS: Final = 20
-"""Maximum length of a match's location, so that it fits on a narrow terminal too."""
+"""Maximum length of a match's location, so that the keys fit on a narrow terminal too."""
 _LEAST_EXCERPT: Final = 12
 """The fewest cells that are worth an excerpt of a match."""
 _GAPS: Final = 8
@@ -228,7 +231,8 @@ class SessionSearch(Horizontal):
         match = self._matches[self._current]
         conversation.mark(match.item)
         conversation.reveal(match.item, takes_keys=takes_focus)
+        keys = hint_content(self.app, _CARD_KEYS if takes_focus else _LINE_KEYS)
         where = f"{self._current + 1}/{len(self._matches)} · {first_line(match.where, _WHERE_CHARACTERS)}"
-        available = self.size.width * 3 // 4 - cell_len(where) - _GAPS
+        available = self.size.width * 3 // 4 - cell_len(where) - keys.cell_length - _GAPS
         excerpt = f" · {clip(match.excerpt, available)}" if available >= _LEAST_EXCERPT else ""
-        status.update(Content(f"{where}{excerpt}"))
+        status.update(Content.assemble(where, excerpt, "   ", keys))
